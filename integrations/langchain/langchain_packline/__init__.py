@@ -1,0 +1,3 @@
+"""packline's stages as LangChain Runnables."""
+
+__all__: list[str] = []
