@@ -1,0 +1,158 @@
+"""ContextConfig: every setting of the four stages, checked when it is made."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from packline.errors import ConfigError
+from packline.template import Template
+
+__all__ = ["ContextConfig", "Layout", "RecencyMode"]
+
+Layout = Literal["prompt", "chat"]
+RecencyMode = Literal["asked", "always"]
+
+BOOK_HALF_LIFE_DAYS = 10 * math.log(2)  # exp(-0.1 * days) halves every 6.93 days
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextConfig:
+    """The settings of a build. A bad value is a `ConfigError` that names field, value and range.
+
+    Args:
+        max_tokens: Upper limit of the finished prompt, in tokens of the counter; or a callable that
+            gives it for a question.
+        reserve_ratio: Share of `max_tokens`, in [0, 1), kept for instructions, question and skeleton. They
+            may use more; scored packets may use `max_tokens - max(reserve, what the fixed parts need)`.
+        min_relevance: Packets with a relevance below this, in [0, 1], are dropped whatever their recency.
+        enable_compression: Shorten what is too long. False: whole packets only, what does not fit is dropped.
+        recency_weight: Weight of recency in the score, in [0, 1]; with `relevance_weight` it sums to 1.
+        relevance_weight: Weight of relevance in the score, in [0, 1].
+        recency: When recency counts at all. "asked": only for questions that ask for the newest ("latest",
+            "currently", "最近", ...), all others go by relevance alone; "always": for every question, as in
+            the book.
+        half_life_days: Days in which recency halves; the book's decay `exp(-0.1 * days)` halves every 6.93.
+        recent_turns: Last turns of the conversation that are kept for coherence, whatever their relevance.
+        recent_share: Share of the scored budget, in [0, 1], that these turns may take; those beyond it
+            compete.
+        merge_duplicates: Keep one of several packets that say the same; it remembers the others.
+        snippet_share: Share of the scored budget, in [0, 1], that one packet too long to fit whole may take,
+            shortened. 0: such packets are dropped.
+        layout: "prompt": a system and a user message; "chat": the selected conversation as messages of its
+            own between them.
+        message_overhead: Tokens that each chat message costs beyond its text; 4 holds for OpenAI's.
+        source_timeout: Seconds that a source has.
+        strict: Raise the failures of sources, as one `ExceptionGroup`, where they are else only reported.
+        template: Titles, order, kinds and marks of the sections.
+
+    Raises:
+        ConfigError: A value is out of its range, or the weights do not sum to 1.
+
+    >>> ContextConfig(max_tokens=-5)
+    Traceback (most recent call last):
+    packline.errors.ConfigError: max_tokens must be a whole number from 1, or a callable, got -5
+    """
+
+    max_tokens: int | Callable[[str], int] = 3000
+    reserve_ratio: float = 0.2
+    min_relevance: float = 0.1
+    enable_compression: bool = True
+    recency_weight: float = 0.3
+    relevance_weight: float = 0.7
+    recency: RecencyMode = "asked"
+    half_life_days: float = BOOK_HALF_LIFE_DAYS
+    recent_turns: int = 5
+    recent_share: float = 0.3
+    merge_duplicates: bool = True
+    snippet_share: float = 0.25
+    layout: Layout = "prompt"
+    message_overhead: int = 4
+    source_timeout: float = 30.0
+    strict: bool = False
+    template: Template = field(default_factory=Template)
+
+    def __post_init__(self) -> None:
+        if not callable(self.max_tokens):
+            _check_whole("max_tokens", self.max_tokens, 1, "a whole number from 1, or a callable")
+        _check_number("reserve_ratio", self.reserve_ratio, "in [0, 1)", lambda v: 0 <= v < 1)
+        for name in ("min_relevance", "recency_weight", "relevance_weight", "recent_share", "snippet_share"):
+            _check_number(name, getattr(self, name), "in [0, 1]", lambda v: 0 <= v <= 1)
+        total = self.recency_weight + self.relevance_weight
+        if not math.isclose(total, 1):
+            weights = (self.recency_weight, self.relevance_weight)
+            raise ConfigError("recency_weight + relevance_weight", weights, "two numbers that sum to 1")
+        for name in ("half_life_days", "source_timeout"):
+            _check_number(name, getattr(self, name), "above 0", lambda v: 0 < v < math.inf)
+        for name in ("recent_turns", "message_overhead"):
+            _check_whole(name, getattr(self, name), 0, "a whole number from 0")
+        for name in ("enable_compression", "merge_duplicates", "strict"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(name, getattr(self, name), "True or False")
+        for name, choices in (("recency", get_args(RecencyMode)), ("layout", get_args(Layout))):
+            if getattr(self, name) not in choices:
+                raise ConfigError(name, getattr(self, name), f"one of {', '.join(map(repr, choices))}")
+        if not isinstance(self.template, Template):
+            raise ConfigError("template", self.template, "a Template")
+
+    @classmethod
+    def book(cls, *, max_tokens: int = 3000) -> ContextConfig:
+        """The setting of the book's ContextBuilder; use it with `relevance="jaccard"`.
+
+        Every question weighs recency 0.3 against relevance 0.7, nothing below 0.1 is kept.
+        """
+        return cls(max_tokens=max_tokens, recency="always", merge_duplicates=False, snippet_share=0.0)
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, object]) -> ContextConfig:
+        """From plain data, such as a TOML table; `template` may be a table of `Template`'s fields.
+
+        Raises:
+            ConfigError: An option is unknown, with the nearest known one named; or a value is bad.
+        """
+        check_names("ContextConfig", options, [field.name for field in dataclasses.fields(cls)])
+        template = options.get("template")
+        if isinstance(template, Mapping):
+            check_names("template", template, [field.name for field in dataclasses.fields(Template)])
+            options = {**options, "template": Template(**template)}
+        return cls(**options)  # type: ignore[arg-type]  # each value is checked above
+
+    def replace(self, **changes: object) -> ContextConfig:
+        """A copy with other values, checked like any; unknown names are refused."""
+        check_names("ContextConfig", changes, [field.name for field in dataclasses.fields(self)])
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+
+    def budget(self, question: str) -> int:
+        """`max_tokens` for `question`.
+
+        Raises:
+            ConfigError: The callable gave something that is not a whole number from 1.
+        """
+        if not callable(self.max_tokens):
+            return self.max_tokens
+        tokens = self.max_tokens(question)
+        _check_whole("max_tokens(question)", tokens, 1, "a whole number from 1")
+        return tokens
+
+
+def check_names(owner: str, given: Mapping[str, object], known: list[str]) -> None:
+    """Refuse names that are not options of `owner`, and say which one was probably meant."""
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1)
+            hint = f", perhaps {near[0]!r}" if near else ""
+            raise ConfigError(f"option of {owner}", name, f"one of {', '.join(known)}{hint}")
+
+
+def _check_whole(name: str, value: object, least: int, expected: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(name, value, expected)
+
+
+def _check_number(name: str, value: object, expected: str, holds: Callable[[float], bool]) -> None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not holds(value):
+        raise ConfigError(name, value, f"a number {expected}")
