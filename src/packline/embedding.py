@@ -24,8 +24,8 @@ __all__ = ["Embedder", "Vectors", "embedding"]
 Vectors: TypeAlias = NDArray[np.float32]
 
 _EXPECTED = (
-    "a callable from a list of texts to vectors, an Embedder, or a model with embed_documents and embed_query, "
-    "get_text_embedding_batch and get_query_embedding, or encode"
+    "a callable from a list of texts to vectors, an Embedder, or a model with embed_documents and "
+    "embed_query, get_text_embedding_batch and get_query_embedding, or encode"
 )
 _MODEL_NAMES = ("model_name", "model", "model_id", "repo_id", "model_path", "name_or_path")
 _LOADING = threading.Lock()
@@ -37,7 +37,7 @@ class Embedder:
     Args:
         name: What a store remembers the model by.
         documents: From a list of texts to one vector for each, of any length but 0.
-        query: From a question to its vector, where the model treats questions differently. None: as a document.
+        query: From a question to its vector, for models that treat questions differently. None: as a text.
 
     >>> by_length = Embedder("length", lambda texts: [[len(text), 3] for text in texts])
     >>> by_length.documents(["four", ""])
@@ -63,7 +63,8 @@ class Embedder:
         """One row a text; a vector of zeros stays one. No texts, no call: the shape is then (0, 0).
 
         Raises:
-            ConfigError: The model gave another number of vectors, vectors of different lengths or no finite numbers.
+            ConfigError: The model gave another number of vectors, vectors of different lengths, or numbers that
+                are not finite.
         """
         if not texts:
             return np.zeros((0, 0), np.float32)
@@ -98,10 +99,10 @@ def embedding(spec: object = None) -> Embedder:
     """The embedder for whatever is, or has, an embedding model.
 
     Args:
-        spec: None for the model that `packline[semantic]` bundles; an `Embedder`, which is returned as it is; a
-            LangChain, LlamaIndex or sentence-transformers model; any callable from a list of texts to vectors. Models
-            are named after their class and the model in it, functions after themselves: two lambdas look alike, an
-            `Embedder` with a name of your own does not.
+        spec: None for the model that `packline[semantic]` bundles; an `Embedder`, which is returned as it is;
+            a LangChain, LlamaIndex or sentence-transformers model; any callable from a list of texts to
+            vectors. Models are named after their class and the model in it, functions after themselves: two
+            lambdas look alike, an `Embedder` with a name of your own does not.
 
     Raises:
         ConfigError: `spec` is none of these.
@@ -150,16 +151,16 @@ def _bundled() -> Embedder:
             import wordllama
     except ImportError as error:
         raise PacklineError(
-            'the bundled embedding model is not installed: run pip install "packline[semantic]", or pass embed=... '
-            "with a model of your own"
+            'the bundled embedding model is not installed: run pip install "packline[semantic]", '
+            "or pass embed=... with a model of your own"
         ) from error
     # Its tokenizer lies in the package, where it does not look by itself.
     model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
     model.tokenizer.no_padding()
-    table, encode = model.embedding, model.tokenizer.encode_batch
+    table, encode = model.embedding, model.tokenizer.encode_batch_fast
 
     def documents(texts: list[str]) -> Vectors:
-        # Its own `embed` pads a batch to the longest text, which one long text makes very large, and divides by 0.
+        # Its own `embed` pads a batch to its longest text, which takes gigabytes, and divides 0 by 0.
         vectors = np.zeros((len(texts), table.shape[1]), np.float32)
         for start in range(0, len(texts), 256):
             batch = [text.encode("utf-8", "replace").decode() for text in texts[start : start + 256]]
@@ -173,7 +174,7 @@ def _bundled() -> Embedder:
 
 @contextmanager
 def _root_logger_kept() -> Iterator[None]:
-    """wordllama calls `logging.basicConfig` when it is imported: an application's logging is not its to set."""
+    """wordllama calls `logging.basicConfig` when it is imported; logging is the application's to set."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     try:
