@@ -63,8 +63,8 @@ class Embedder:
         """One row a text; a vector of zeros stays one. No texts, no call: the shape is then (0, 0).
 
         Raises:
-            ConfigError: The model gave another number of vectors, vectors of different lengths, or numbers that
-                are not finite.
+            ConfigError: The model gave another number of vectors, vectors of different lengths, or numbers
+                that are not finite.
         """
         if not texts:
             return np.zeros((0, 0), np.float32)
