@@ -77,10 +77,10 @@ wheel: .venv/.dev .venv-wheel/.test
 	.venv-wheel/bin/python $(INSTALL) --no-deps --force-reinstall dist/*.whl
 	PACKLINE_INSTALLED=wheel .venv-wheel/bin/pytest tests README.md --ignore=tests/test_notebooks.py
 
-# And once more with the oldest versions that pyproject.toml allows.
+# And once more with the oldest versions that pyproject.toml allows, whose own warnings are no news.
 ifneq ($(PYTHON_LOWEST),)
 lowest: .venv-lowest/.test
-	.venv-lowest/bin/pytest tests --ignore=tests/test_notebooks.py
+	.venv-lowest/bin/pytest -W default tests --ignore=tests/test_notebooks.py
 else
 lowest:
 	@echo "skipped: the lowest versions are tested on Python 3.11, and none was found" >&2
