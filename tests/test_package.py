@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -96,22 +97,17 @@ def test_the_wheel_is_what_is_tested(package: str):
 
 
 def test_the_lowest_versions_tested_are_the_lower_ends_of_the_ranges():
-    pinned = dict(
-        line.split("==")
-        for line in (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8").splitlines()
-        if "==" in line
-    )
+    pins = (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8")
     extras = PYPROJECT["project"]["optional-dependencies"]
-    shipped = [name for name in extras if name != "dev"]
-    requirements = PYPROJECT["project"]["dependencies"] + [line for name in shipped for line in extras[name]]
+    shipped = [*PYPROJECT["project"]["dependencies"], *(line for name in extras for line in extras[name])]
+    tools = set(extras["dev"])
 
-    lower_ends = dict(
-        re.match(r"([\w-]+)>=([\w.]+)", line).groups()
-        for line in requirements
-        if not line.startswith("packline[")
-    )
+    lower_ends = re.findall(r"^([\w-]+)>=([\w.]+)", "\n".join(set(shipped) - tools), re.MULTILINE)
+    pinned = dict(re.findall(r"^([\w-]+)==([\w.]+)$", pins, re.MULTILINE))
 
-    assert {name: pinned.get(name) for name in lower_ends} == lower_ends
+    assert {name: Version(pinned[name]) for name, _ in lower_ends} == {
+        name: Version(lower_end) for name, lower_end in lower_ends
+    }
 
 
 def test_pytorch_is_in_no_environment():
