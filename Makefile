@@ -20,7 +20,7 @@ export HYPOTHESIS_PROFILE ?= ci
 
 INSTALL := -m pip install --quiet --no-compile
 
-.PHONY: help demo test lint types unit wheel lowest clean
+.PHONY: help demo test lint types unit wheel lowest constraints clean
 
 help:
 	@sed -n '1,6s/^# \{0,1\}//p' Makefile
@@ -86,5 +86,14 @@ lowest:
 	@echo "skipped: the lowest versions are tested on Python 3.11, and none was found" >&2
 endif
 
+# Renews the exact versions that CI installs, from the ranges in pyproject.toml.
+constraints:
+	$(PYTHON) -m venv --clear .venv-constraints
+	.venv-constraints/bin/python $(INSTALL) ".[dev]"
+	echo '# What CI installs: the exact versions of everything in the extra "dev" (make constraints renews them).' >constraints.new
+	.venv-constraints/bin/python -m pip freeze --all --exclude pip --exclude packline >>constraints.new
+	mv constraints.new constraints.txt
+	rm -rf .venv-constraints
+
 clean:
-	rm -rf .venv .venv-wheel .venv-lowest dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-*/ dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
