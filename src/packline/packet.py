@@ -62,7 +62,7 @@ class ContextPacket:
         metadata: Anything; `type` (in the book's vocabulary), `role` and `source` are understood.
         kind: What it is. None: read from `metadata["type"]` where that is a word of the book's,
             else `Kind.OTHER`. So a document whose own type is "pdf" is an ordinary packet.
-        id: Identity in the report. None: made from kind and content, the same on every run.
+        id: Identity in the report. Empty: made from kind and content, the same on every run.
         origin: The framework object that it came from, handed back untouched.
 
     Raises:
@@ -78,7 +78,7 @@ class ContextPacket:
     relevance_score: float | None = None
     metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
     kind: Kind = None  # type: ignore[assignment]  # set below, where it is not given
-    id: str = None  # type: ignore[assignment]
+    id: str = ""
     origin: object = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -96,8 +96,10 @@ class ContextPacket:
             raise ConfigError("metadata", self.metadata, "a mapping")
         if type(self.kind) is not Kind:
             object.__setattr__(self, "kind", _kind(self.kind, self.metadata))
-        if type(self.id) is not str:
-            object.__setattr__(self, "id", _id(self.id, self.kind, self.content))
+        if not isinstance(self.id, str):
+            raise ConfigError("id", self.id, "a string")
+        if not self.id:
+            object.__setattr__(self, "id", _id(self.kind, self.content))
 
 
 def _aware(timestamp: object) -> datetime:
@@ -124,8 +126,6 @@ def _kind(given: object, metadata: Mapping[str, object]) -> Kind:
         raise ConfigError("kind", given, f"one of {', '.join(Kind)}, or None") from None
 
 
-def _id(given: object, kind: Kind, content: str) -> str:
-    if given is not None:
-        raise ConfigError("id", given, "a string, or None")
+def _id(kind: Kind, content: str) -> str:
     digest = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=6)
-    return f"{kind}-{digest.hexdigest()}"
+    return f"{kind.value}-{digest.hexdigest()}"

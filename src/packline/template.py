@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from packline.errors import ConfigError
 from packline.inert import Borders, line_border, sound, tag_border
-from packline.packet import Kind
+from packline.packet import ContextPacket, Kind
 
 __all__ = ["Section", "Template"]
 
@@ -55,6 +55,8 @@ class Section:
         if not isinstance(self.share, (int, float)) or not 0 < self.share <= 1:
             raise ConfigError("share", self.share, "a number in (0, 1]")
         object.__setattr__(self, "kinds", tuple(Kind(kind) for kind in self.kinds))
+        if self.kinds and self.holds != "packets":
+            raise ConfigError("kinds", self.kinds, f"empty in a section that holds the {self.holds}")
 
 
 _SECTIONS = (
@@ -123,6 +125,14 @@ class Template:
         """The section that packets of `kind` go to."""
         return self._by_kind[kind]
 
+    def head(self, packet: ContextPacket) -> str:
+        """What stands before the text of a packet: who spoke, or that it is a memory."""
+        if packet.kind is Kind.HISTORY:
+            role = packet.metadata.get("role")
+            role = " ".join(role.split()) if isinstance(role, str) else ""  # one line, whatever it holds
+            return f"{role}: " if role else ""
+        return self.memory_prefix if packet.kind is Kind.MEMORY else ""
+
     def holder(self, holds: Holds) -> Section:
         """The section that holds the question, or the output instructions."""
         return next(section for section in self.sections if section.holds == holds)
@@ -165,6 +175,10 @@ class Template:
     def marked(self, text: str, section: Section, speakers: Iterable[str] = ()) -> str:
         """`text` as it may stand in `section`."""
         return self.borders(section, speakers).mark(sound(text))
+
+    def entry(self, packet: ContextPacket, text: str, borders: Borders) -> str:
+        """`text` of `packet` as it stands in its section."""
+        return self.head(packet) + borders.mark(sound(text))
 
     @cached_property
     def _by_kind(self) -> dict[Kind, Section]:

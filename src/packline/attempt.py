@@ -1,0 +1,140 @@
+"""Running what a user plugged in: how it failed is a result, not the end of a build.
+
+The one place with a broad `except`. Threads are daemons, so that a call that hangs forever costs its
+timeout and never keeps the process from ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+__all__ = ["Call", "Outcome", "asettle", "is_async", "settle"]
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+def is_async(function: object) -> bool:
+    """Whether calling `function` gives something to await, as far as can be seen without calling it."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """Something to run: in a thread, or on the event loop, or either way.
+
+    Args:
+        name: For logs.
+        timeout: Seconds.
+        run: The synchronous way; None where there is only the other.
+        arun: The asynchronous way; None where there is only the other.
+    """
+
+    name: str
+    timeout: float
+    run: Callable[[], T] | None = None
+    arun: Callable[[], Awaitable[T]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """How a call ended: with a value or an error, after so many seconds."""
+
+    value: T | None
+    error: BaseException | None
+    seconds: float
+
+
+def settle(calls: Sequence[Call[T]]) -> list[Outcome[T]]:
+    """Run all calls at once, each in a thread, and wait for each no longer than its timeout."""
+    start = time.perf_counter()
+    futures = [_in_thread(call) for call in calls]
+    outcomes = []
+    for call, future in zip(calls, futures, strict=True):
+        try:
+            outcomes.append(future.result(max(0.0, start + call.timeout - time.perf_counter())))
+        except TimeoutError:
+            outcomes.append(_timed_out(call))
+    return outcomes
+
+
+async def asettle(calls: Sequence[Call[T]]) -> list[Outcome[T]]:
+    """The same, awaited; what is only synchronous runs in a thread and does not block the loop."""
+    return list(await asyncio.gather(*map(_awaited, calls)))
+
+
+async def _awaited(call: Call[T]) -> Outcome[T]:
+    waiting = asyncio.wrap_future(_in_thread(call)) if call.arun is None else _on_loop(call, call.arun)
+    try:
+        return await asyncio.wait_for(waiting, call.timeout)
+    except TimeoutError:
+        return _timed_out(call)
+
+
+async def _on_loop(call: Call[T], arun: Callable[[], Awaitable[T]]) -> Outcome[T]:
+    with _Recorder[T](call.name, Exception) as record:  # a cancelled build must end, so only exceptions
+        record.value = await arun()
+    return record.outcome()
+
+
+def _in_thread(call: Call[T]) -> Future[Outcome[T]]:
+    future: Future[Outcome[T]] = Future()
+    context = contextvars.copy_context()
+
+    def body() -> None:
+        with _Recorder[T](call.name, BaseException) as record:  # even SystemExit is this call's alone
+            if call.run is not None:
+                record.value = call.run()
+            elif call.arun is not None:
+                record.value = asyncio.run(_coroutine(call.arun))
+        if future.set_running_or_notify_cancel():
+            future.set_result(record.outcome())
+
+    threading.Thread(target=context.run, args=(body,), name=f"packline-{call.name}", daemon=True).start()
+    return future
+
+
+async def _coroutine(arun: Callable[[], Awaitable[T]]) -> T:
+    return await arun()
+
+
+def _timed_out(call: Call[T]) -> Outcome[T]:
+    logger.warning("%s did not answer within %g s", call.name, call.timeout)
+    return Outcome(None, TimeoutError(f"no answer within {call.timeout:g} s"), call.timeout)
+
+
+class _Recorder(Generic[T]):
+    """A `with` block whose value, error and time are taken down."""
+
+    def __init__(self, name: str, caught: type[BaseException]) -> None:
+        self.value: T | None = None
+        self._name = name
+        self._caught = caught
+        self._error: BaseException | None = None
+        self._start = time.perf_counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self._seconds = time.perf_counter() - self._start
+        if error is None or not isinstance(error, self._caught):
+            return False
+        logger.warning("%s failed: %r", self._name, error)
+        self._error = error
+        return True
+
+    def outcome(self) -> Outcome[T]:
+        return Outcome(self.value, self._error, self._seconds)

@@ -1,0 +1,178 @@
+"""Compress: the one place that promises the budget is met.
+
+Earlier stages estimate; this one counts the finished prompt, because a tokenizer may count two joined texts
+differently from the sum of both.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Generator
+from typing import cast
+
+from packline.attempt import Call, Outcome, asettle, is_async, settle
+from packline.config import ContextConfig
+from packline.context import Context
+from packline.errors import BudgetError
+from packline.gathering import Failure
+from packline.selection import LEAST_SNIPPET
+from packline.shortening import shorten
+from packline.structuring import Draft, DraftSection
+from packline.tokens import Counter
+from packline.verdict import Reason, Verdict
+
+__all__ = ["Summarizer", "acompress", "compress"]
+
+Summarizer = Callable[[str], str] | Callable[[str], Awaitable[str]]
+Steps = Generator[str, Outcome[str], Context]
+
+
+def compress(
+    draft: Draft, *, counter: Counter, config: ContextConfig, summarizer: Summarizer | None = None
+) -> Context:
+    """Make the draft fit, and finish it.
+
+    While the prompt is too long, the section that exceeds its share the most gives way, its least valuable
+    packet first: shortened to what is allowed, or taken out where that would leave a stub. Shortening keeps
+    the sentences that matter for the question, in order, then cuts exactly.
+
+    Args:
+        summarizer: Text to shorter text, used before the extractive way. Where it fails, or what it
+            returns is too long, the extractive way is used and a failure named "summarizer" is reported.
+
+    Raises:
+        BudgetError: Instructions, question and skeleton alone need more than the budget.
+    """
+    steps = _Fitting(draft, counter, config, summarizer is not None).steps()
+    try:
+        text = next(steps)
+        while True:
+            text = steps.send(settle([_call(summarizer, text, config)])[0])
+    except StopIteration as end:
+        return cast("Context", end.value)
+
+
+async def acompress(
+    draft: Draft, *, counter: Counter, config: ContextConfig, summarizer: Summarizer | None = None
+) -> Context:
+    """The same as `compress`; an asynchronous summarizer is awaited."""
+    steps = _Fitting(draft, counter, config, summarizer is not None).steps()
+    try:
+        text = next(steps)
+        while True:
+            text = steps.send((await asettle([_call(summarizer, text, config)]))[0])
+    except StopIteration as end:
+        return cast("Context", end.value)
+
+
+def _call(summarizer: Summarizer | None, text: str, config: ContextConfig) -> Call[str]:
+    if is_async(summarizer):
+        awaited = cast("Callable[[str], Awaitable[str]]", summarizer)
+        return Call("summarizer", config.source_timeout, arun=lambda: awaited(text))
+    plain = cast("Callable[[str], str]", summarizer)
+    return Call("summarizer", config.source_timeout, run=lambda: plain(text))
+
+
+class _Fitting:
+    """A draft while it is made to fit."""
+
+    def __init__(self, draft: Draft, counter: Counter, config: ContextConfig, summarizes: bool) -> None:
+        self.draft = draft
+        self.counter = counter
+        self.config = config
+        self.summarizes = summarizes
+        self.limit = draft.selection.max_tokens
+        self.out: list[Verdict] = []
+        self.failures: list[Failure] = []
+
+    def steps(self) -> Steps:
+        """Yields texts to summarize, is sent how that went, and returns the finished context."""
+        self._check_fixed()
+        for part in self.draft.sections:
+            for verdict in part.verdicts:
+                if verdict.limit is not None:
+                    yield from self._shorten(verdict, verdict.limit)
+        while (over := self._tokens(self.draft) - self.limit) > 0:
+            verdict = self._least_valuable()
+            yield from self._shorten(verdict, self._cost(verdict) - over)
+        return self._finished()
+
+    def _check_fixed(self) -> None:
+        bare = dataclasses.replace(self.draft, sections=())
+        needed = self._tokens(bare)
+        if needed > self.limit:
+            sizes = self._section_tokens(bare)
+            raise BudgetError(needed, self.limit, max(sizes, key=lambda title: sizes[title]))
+
+    def _tokens(self, draft: Draft) -> int:
+        prompt = draft.prompt(chat=self.config.layout == "chat")
+        return prompt.tokens(self.counter, overhead=self.config.message_overhead)
+
+    def _cost(self, verdict: Verdict) -> int:
+        return self.counter.count(self.draft.template.head(verdict.packet) + verdict.text)
+
+    def _least_valuable(self) -> Verdict:
+        """Of the section that exceeds its share the most, what can best be done without."""
+
+        def excess(part: DraftSection) -> float:
+            return sum(map(self._cost, part.verdicts)) - part.section.share * self.draft.selection.budget
+
+        def value(verdict: Verdict) -> tuple[int, float, int]:
+            rank = {Reason.STATE: 2, Reason.RECENT_TURN: 1}.get(verdict.reason, 0)
+            return rank, (verdict.score or 0.0) if rank == 0 else verdict.position, -verdict.position
+
+        return min(max(self.draft.sections, key=excess).verdicts, key=value)
+
+    def _shorten(self, verdict: Verdict, limit: int) -> Generator[str, Outcome[str], None]:
+        """Put a shorter text in place of the verdict's, or take it out where that would be a stub."""
+        head = self.draft.template.head(verdict.packet)
+        room = limit - self.counter.count(head)
+        text, reason = "", Reason.SHORTENED
+        if self.config.enable_compression and room >= LEAST_SNIPPET:
+            if self.summarizes and verdict.shortened is None:
+                text = self._checked((yield verdict.packet.content), room)
+                reason = Reason.SUMMARIZED if text else reason
+            if not text:
+                question = self.draft.selection.request.question
+                text = shorten(verdict.packet.content, question, room, self.counter)
+        tokens = self.counter.count(head + text)
+        if text and tokens < self._cost(verdict):
+            kept = dataclasses.replace(verdict, shortened=text, reason=reason, tokens=tokens)
+            self.draft = self.draft.edited({verdict: kept})
+        else:
+            self.draft = self.draft.edited({verdict: None})
+            self.out.append(dataclasses.replace(verdict, shortened=None, reason=Reason.OVER_BUDGET))
+
+    def _checked(self, outcome: Outcome[str], room: int) -> str:
+        """The summary, if it is one and fits; else an empty text, and a failure in the report."""
+        text, error = outcome.value, outcome.error
+        if error is None and isinstance(text, str) and text.strip():
+            tokens = self.counter.count(text)
+            if tokens <= room:
+                return text
+            error = ValueError(f"returned {tokens} tokens where {room} were allowed")
+        self.failures.append(Failure("summarizer", error or TypeError(f"returned {text!r}"), outcome.seconds))
+        return ""
+
+    def _section_tokens(self, draft: Draft) -> dict[str, int]:
+        return {
+            title: self.counter.count(draft.template.render({title: body}))
+            for title, body in draft.bodies().items()
+        }
+
+    def _finished(self) -> Context:
+        selection = self.draft.selection
+        prompt = self.draft.prompt(chat=self.config.layout == "chat")
+        verdicts = [verdict for part in self.draft.sections for verdict in part.verdicts]
+        return Context(
+            text=prompt.text,
+            messages=prompt.messages,
+            tokens=self._tokens(self.draft),
+            max_tokens=self.limit,
+            kept=tuple(verdict for verdict in verdicts if verdict.shortened is None),
+            shortened=tuple(verdict for verdict in verdicts if verdict.shortened is not None),
+            dropped=(*self.out, *selection.dropped) if self.out else selection.dropped,
+            failures=(*selection.failures, *self.failures),
+            section_tokens=self._section_tokens(self.draft),
+            request=selection.request,
+        )

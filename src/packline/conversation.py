@@ -1,0 +1,226 @@
+"""The conversation as packets: one a turn, and one for a call of tools with all its results.
+
+Messages of any framework are read by their attributes, so nothing is imported. A turn keeps the messages
+it was made from as its `origin`; what is not text is named by a marker in the content, never left out
+silently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from packline.errors import ConfigError
+from packline.packet import ContextPacket, Kind
+from packline.timestamps import read_timestamp, uuid7_time
+
+__all__ = ["Spoken", "read_message", "reader", "turns"]
+
+_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "chatbot": "assistant",
+    "model": "assistant",
+    "function": "tool",
+}
+_WORDLESS = {"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "non_standard"}
+_EXPECTED = (
+    "a dict with role and content, a (role, text) pair, a message object with role (or type) and content, "
+    "or a ContextPacket"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One message, whatever framework it came from.
+
+    Args:
+        role: "user", "assistant", "system", "tool", or a speaker's name.
+        text: Its words, with a marker such as `[image]` for each block that is not text.
+        calls: The tool calls that it makes: id, and what is called with what.
+        answers: The id of the call that it answers; None unless its role is "tool".
+        media: How many images, sounds and files it carries.
+    """
+
+    role: str
+    text: str
+    calls: tuple[tuple[str, str], ...]
+    answers: str | None
+    timestamp: datetime | None
+    media: int
+    id: str | None
+    origin: object
+
+
+def turns(history: Iterable[object]) -> tuple[ContextPacket, ...]:
+    """The conversation as packets of kind history, in the order given.
+
+    An assistant message with tool calls and the tool messages that follow it become one packet. In
+    `metadata`: `role`, `media` (how many blocks are not text) and, where a turn cannot stand as messages of
+    its own, `incomplete`: a call without all of its results, or a result without its call.
+
+    Raises:
+        ConfigError: An entry is not a message; it is named by its place.
+
+    >>> [packet.content for packet in turns([("user", "Hi"), {"role": "assistant", "content": "Hello"}])]
+    ['Hi', 'Hello']
+    """
+    if isinstance(history, (str, bytes, Mapping)):
+        raise ConfigError("conversation_history", history, "a list of messages")
+    packets: list[ContextPacket] = []
+    group: list[Spoken] = []
+    for place, entry in enumerate(history):
+        if isinstance(entry, ContextPacket):
+            packets += _flushed(group, len(packets))
+            packets.append(entry)
+            continue
+        spoken = read_message(entry, f"conversation_history[{place}]")
+        if not (group and spoken.answers is not None and _awaits(group, spoken.answers)):
+            packets += _flushed(group, len(packets))
+        group.append(spoken)
+    packets += _flushed(group, len(packets))
+    return tuple(packets)
+
+
+def _awaits(group: Sequence[Spoken], call_id: str) -> bool:
+    return any(call_id == known for known, _ in group[0].calls)
+
+
+def _flushed(group: list[Spoken], place: int) -> Iterator[ContextPacket]:
+    if group:
+        yield _packet(tuple(group), place)
+        group.clear()
+
+
+def _packet(group: tuple[Spoken, ...], place: int) -> ContextPacket:
+    first = group[0]
+    metadata: dict[str, object] = {"role": first.role}
+    if media := sum(spoken.media for spoken in group):
+        metadata["media"] = media
+    answered = {spoken.answers for spoken in group}
+    if first.answers is not None or any(call_id not in answered for call_id, _ in first.calls):
+        metadata["incomplete"] = True
+    return ContextPacket(
+        _text(group),
+        timestamp=first.timestamp,
+        metadata=metadata,
+        kind=Kind.HISTORY,
+        id=first.id or f"turn-{place}",
+        origin=first.origin if len(group) == 1 else tuple(spoken.origin for spoken in group),
+    )
+
+
+def _text(group: tuple[Spoken, ...]) -> str:
+    first = group[0]
+    calls = [f"[calls {call}]" for _, call in first.calls]
+    results = [f"[result] {spoken.text}" for spoken in group[1:]]
+    return "\n".join(filter(None, [first.text, *calls, *results]))
+
+
+def read_message(message: object, name: str = "message") -> Spoken:
+    """One message of any framework.
+
+    Raises:
+        ConfigError: It is no message; `name` says which one.
+    """
+    if isinstance(message, (tuple, list)):
+        if len(message) != 2 or not all(isinstance(part, str) for part in message):
+            raise ConfigError(name, message, _EXPECTED)
+        message_role, content = message
+        return Spoken(_role(message_role), content, (), None, None, 0, None, message)
+    get = reader(message)
+    role = get("role") or get("type")
+    role = getattr(role, "value", role)  # an enum in LlamaIndex
+    if not isinstance(role, str) or not _has_content(message):
+        raise ConfigError(name, message, _EXPECTED)
+    blocks = get("blocks") or get("content")
+    extra = get("additional_kwargs")
+    extra = extra if isinstance(extra, Mapping) else {}
+    text, media = _words(blocks, name)
+    calls = tuple(_calls(get("tool_calls") or extra.get("tool_calls") or _call_blocks(blocks)))
+    role = _role(get("name") if role == "generic" else role)
+    answers = get("tool_call_id") or extra.get("tool_call_id")
+    identifier = get("id")
+    identifier = identifier if isinstance(identifier, str) else None
+    timestamp = read_timestamp(get("timestamp")) or (uuid7_time(identifier) if identifier else None)
+    answers = str(answers or "") if role == "tool" else None
+    return Spoken(role, text, calls, answers, timestamp, media, identifier, message)
+
+
+def reader(thing: object) -> Callable[[str], object]:
+    """How to read a field of a dict or of an object; absent ones are None."""
+    if isinstance(thing, Mapping):
+        return thing.get
+    return lambda name: getattr(thing, name, None)
+
+
+def _has_content(message: object) -> bool:
+    if isinstance(message, Mapping):
+        return "content" in message
+    return hasattr(message, "content") or hasattr(message, "blocks")
+
+
+def _role(role: object) -> str:
+    name = str(role or "user").strip()
+    return _ROLES.get(name.lower(), name.lower() if name.lower() in _ROLES.values() else name)
+
+
+def _words(content: object, name: str) -> tuple[str, int]:
+    """The text of a message and the number of blocks that are not text."""
+    if content is None:
+        return "", 0
+    if isinstance(content, str):
+        return content, 0
+    if not isinstance(content, Sequence):
+        raise ConfigError(f"{name}.content", content, "a text or a list of content blocks")
+    words, media = [], 0
+    for block in content:
+        text, kind = _block(block)
+        if text is not None:
+            words.append(text)
+        elif kind not in _WORDLESS:
+            words.append(f"[{kind}]")
+            media += 1
+    return "\n".join(words), media
+
+
+def _block(block: object) -> tuple[str | None, str]:
+    """The text of a content block, or None and what kind of block it is, by one name in every dialect."""
+    if isinstance(block, str):
+        return block, "text"
+    get = reader(block)
+    kind = str(get("type") or get("block_type") or type(block).__name__).lower()
+    text = get("text")
+    if isinstance(text, str) and "reasoning" not in kind:
+        return text, "text"
+    if kind == "tool_result":
+        return _words(get("content"), "tool_result")[0], "text"
+    media_type = str(get("mime_type") or get("media_type") or "")
+    known = ("image", "audio", "video", "document", "file")
+    return None, next((word for word in known if word in kind or media_type.startswith(word)), kind)
+
+
+def _call_blocks(blocks: object) -> list[object]:
+    """Calls that stand as blocks in the content, as Anthropic and LlamaIndex write them."""
+    if isinstance(blocks, str) or not isinstance(blocks, Sequence):
+        return []
+    kinds = ("tool_use", "tool_call")
+    return [block for block in blocks if (reader(block)("type") or reader(block)("block_type")) in kinds]
+
+
+def _calls(calls: object) -> Iterator[tuple[str, str]]:
+    for call in calls if isinstance(calls, Sequence) else ():
+        get = reader(call)
+        function = get("function")
+        inner = function if isinstance(function, Mapping) else {}
+        name = get("name") or get("tool_name") or inner.get("name") or getattr(function, "name", "")
+        arguments = get("args") or get("input") or get("tool_kwargs") or inner.get("arguments")
+        arguments = arguments or getattr(function, "arguments", None) or {}
+        shown = (
+            arguments
+            if isinstance(arguments, str)
+            else json.dumps(arguments, ensure_ascii=False, default=str)
+        )
+        yield str(get("id") or get("tool_call_id") or ""), f"{name}({shown})"

@@ -1,0 +1,101 @@
+"""Structure: the chosen packets in their sections, each in its place.
+
+The conversation stands in the order in which it was spoken, whatever the scores; evidence and memories
+stand best first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from packline.packet import Kind
+from packline.prompt import Prompt, chat_message, fixed_bodies
+from packline.selection import Selection
+from packline.template import Section, Template
+from packline.verdict import Verdict
+
+__all__ = ["Draft", "DraftSection", "structure"]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftSection:
+    """A section with what stands in it, in order."""
+
+    section: Section
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """The prompt before it is made to fit.
+
+    Args:
+        selection: What it was made from.
+        template: The skeleton.
+        sections: Sections that have entries, in the template's order.
+    """
+
+    selection: Selection
+    template: Template
+    sections: tuple[DraftSection, ...]
+
+    def prompt(self, *, chat: bool = False) -> Prompt:
+        """The finished forms of the draft.
+
+        Args:
+            chat: Let the turns of the conversation be messages of their own.
+        """
+        if not chat:
+            return Prompt.of(self.template, self.bodies())
+        spoken = {v: chat_message(v) for part in self.sections for v in part.verdicts}
+        turns = [message for message in spoken.values() if message is not None]
+        inside = self.edited({verdict: None for verdict, message in spoken.items() if message is not None})
+        return Prompt.of(self.template, self.bodies(), turns=turns, chat_bodies=inside.bodies())
+
+    def bodies(self) -> dict[str, str]:
+        """Title to text of each section, in the template's order, borders marked."""
+        request = self.selection.request
+        bodies = fixed_bodies(self.template, request.question, request.instructions)
+        heads = {self.template.head(v.packet).strip(": ") for part in self.sections for v in part.verdicts}
+        for part in self.sections:
+            borders = self.template.borders(part.section, heads - {""})
+            written = [self.template.entry(v.packet, v.text, borders) for v in part.verdicts]
+            before = [bodies[part.section.title]] if part.section.title in bodies else []
+            bodies[part.section.title] = part.section.separator.join([*before, *written])
+        return {s.title: bodies[s.title] for s in self.template.sections if s.title in bodies}
+
+    def edited(self, edits: Mapping[Verdict, Verdict | None]) -> Draft:
+        """The draft with other verdicts in place of some; None takes one out."""
+        sections = []
+        for part in self.sections:
+            edited = (edits.get(verdict, verdict) for verdict in part.verdicts)
+            if verdicts := tuple(verdict for verdict in edited if verdict is not None):
+                sections.append(DraftSection(part.section, verdicts))
+        return dataclasses.replace(self, sections=tuple(sections))
+
+
+def structure(selection: Selection, *, template: Template) -> Draft:
+    """Put each kept packet in its section.
+
+    Within a section packets stand by kind, in the order of the section's `kinds`: the conversation as it was
+    spoken, the state as given, all others by score. Each text stands whole; shortening comes after.
+    """
+    sections = []
+    for section in template.sections:
+        verdicts = tuple(
+            verdict
+            for kind in section.kinds
+            for verdict in _in_order(kind, [v for v in selection.kept if v.packet.kind is kind])
+        )
+        if verdicts:
+            sections.append(DraftSection(section, verdicts))
+    return Draft(selection=selection, template=template, sections=tuple(sections))
+
+
+def _in_order(kind: Kind, verdicts: list[Verdict]) -> list[Verdict]:
+    if kind is not Kind.HISTORY:
+        return verdicts
+    # What a source found of older conversations comes before the conversation itself.
+    return sorted(verdicts, key=lambda verdict: (verdict.source == "conversation", verdict.position))
