@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from packline.packet import Kind
-from packline.report.cells import number, one_line, origin_of, visible
+from packline.report.cells import document_of, number, one_line, visible
 from packline.report.style import STYLE
 from packline.report.table import budget_parts, by_reason, why
 from packline.verdict import Verdict
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["to_html"]
 
 _ROWS = 100
+_FEW = 10  # rows that need no click to be seen
 _COLUMNS = (
-    ("kind", 92, ""),
-    ("source", 168, ""),
+    ("kind", 94, ""),
+    ("source", 184, ""),
     ("text", None, ""),
-    ("relevance", 78, "figure"),
-    ("recency", 68, "figure"),
-    ("score", 58, "figure"),
-    ("tokens", 66, "figure"),
-    ("why", 176, ""),
+    ("relevance", 88, "figure"),
+    ("recency", 78, "figure"),
+    ("score", 62, "figure"),
+    ("tokens", 68, "figure"),
+    ("why", 172, ""),
 )
 _COLOURS = 6  # and one more for what stands between the sections
 _KIND_COLOURS = {Kind.STATE: 2, Kind.EVIDENCE: 3, Kind.MEMORY: 1, Kind.HISTORY: 4, Kind.OTHER: 5}
@@ -49,7 +50,7 @@ def to_html(context: Context, *, rows: int = _ROWS) -> str:
         _failures(context),
         _table("Kept", context.kept, rows, opened=True),
         _table("Shortened", context.shortened, rows, opened=True),
-        _table("Dropped", context.dropped, rows, opened=not context.kept and not context.shortened),
+        _table("Dropped", context.dropped, rows, opened=len(context.dropped) <= _FEW),
         _prompt(context),
         _messages(context),
         _times(context),
@@ -124,7 +125,9 @@ def _columns() -> str:
 
 def _row(verdict: Verdict) -> str:
     packet = verdict.packet
-    origin, identity = escape(origin_of(verdict)), _line(packet.id)
+    source, document, identity = escape(one_line(verdict.source)), document_of(verdict), _line(packet.id)
+    name = escape(document.rpartition("/")[2] or document) if document else source
+    below = f"{source} · {identity}" if document else identity
     hint = escape(visible(verdict.text[:600]))
     figures = (
         number(verdict.relevance, ".2f"),
@@ -136,7 +139,8 @@ def _row(verdict: Verdict) -> str:
     return (
         f'<tr><td><span class="kind" style="--c:var(--c{_KIND_COLOURS.get(packet.kind, 0)})">'
         f"{packet.kind.value}</span></td>"
-        f'<td class="from" title="{origin} ({identity})">{origin}<small>{identity}</small></td>'
+        f'<td class="from" title="{source}: {escape(document)} ({identity})">{name}'
+        f"<small>{below}</small></td>"
         f'<td><span class="text" dir="auto" title="{hint}">{_line(verdict.text)}</span></td>'
         f'{cells}<td class="why">{escape(why(verdict))}</td></tr>'
     )

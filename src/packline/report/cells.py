@@ -14,7 +14,7 @@ import regex
 from packline.inert import sound
 from packline.verdict import Verdict
 
-__all__ = ["fit", "number", "one_line", "origin_of", "visible", "width"]
+__all__ = ["document_of", "fit", "number", "one_line", "origin_of", "visible", "width"]
 
 # The two joiners stay: emoji, Persian and Indic words need them.
 _UNSEEN = regex.compile(r"[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\n\t\u200c\u200d]]", regex.VERSION1)
@@ -26,17 +26,15 @@ def visible(text: str) -> str:
     r"""`text` with every control and invisible character but tab, line end and joiners spelled out.
 
     >>> visible("\x1b[31mred\x1b[0m \u202egnp.exe")
-    '␛[31mred␛[0m \\u202egnp.exe'
+    '\\x1b[31mred\\x1b[0m \\u202egnp.exe'
     """
     return _UNSEEN.sub(lambda found: _spelled(found[0]), sound(text.replace("\r\n", "\n")))
 
 
 def _spelled(character: str) -> str:
     code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
@@ -85,9 +83,13 @@ def number(value: float | None, form: str = ",") -> str:
     return "–" if value is None else format(value, form)
 
 
-def origin_of(verdict: Verdict) -> str:
-    """The name of the source and, where its metadata tell, of the document."""
+def document_of(verdict: Verdict) -> str:
+    """The document that a packet is from, where its metadata tell; else an empty text."""
     document = verdict.packet.metadata.get("source")
-    if not isinstance(document, str) or not document.strip() or document == verdict.source:
-        return one_line(verdict.source)
-    return one_line(f"{verdict.source}: {document.rstrip('/').rpartition('/')[2] or document}")
+    return one_line(document).rstrip("/") if isinstance(document, str) and document != verdict.source else ""
+
+
+def origin_of(verdict: Verdict) -> str:
+    """The name of the source and that of the document, its folder left out."""
+    source, document = one_line(verdict.source), document_of(verdict)
+    return f"{source}: {document.rpartition('/')[2]}" if document else source

@@ -19,9 +19,9 @@ WIDTH = 120
 _DROPPED = 20
 _BAR = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_HEADS = ("kind", "source", "relevance", "recency", "score", "tokens", "why", "text")
+_HEADS = ("kind", "source", "relev.", "recen.", "score", "tokens", "why", "text")
 _FIGURES = range(2, 6)
-_MOST = (11, 28, 9, 9, 9, 9, 46)  # columns; the text takes what is left
+_MOST = (8, 24, 6, 6, 5, 9, 42)  # columns; the text takes what is left
 _LEAST_TEXT = 24
 
 
@@ -89,7 +89,7 @@ def _packets(title: str, verdicts: Sequence[Verdict], columns: int, most: int | 
 
 def by_reason(verdicts: Sequence[Verdict]) -> list[str]:
     """How many there are for each reason, the most frequent first."""
-    return [f"{n:,} {reason}" for reason, n in Counter(v.reason for v in verdicts).most_common()]
+    return [f"{reason.value} ({n:,})" for reason, n in Counter(v.reason for v in verdicts).most_common()]
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
