@@ -44,6 +44,7 @@ endef
 	touch $@ .venv/.all
 
 .venv-wheel/.test: pyproject.toml constraints.txt
+	$(call require-python,$(PYTHON))
 	$(PYTHON) -m venv --clear .venv-wheel
 	.venv-wheel/bin/python $(INSTALL) -c constraints.txt ".[test]"
 	touch $@
@@ -58,7 +59,10 @@ endef
 demo: .venv/.all
 	.venv/bin/python -m packline --help
 
-test: lint types unit wheel lowest
+# The environments are independent of each other, so two are filled at a time; what needs them runs in order.
+test:
+	$(MAKE) --no-print-directory -j2 .venv/.dev .venv-wheel/.test $(if $(PYTHON_LOWEST),.venv-lowest/.test)
+	$(MAKE) --no-print-directory -j1 lint types unit wheel lowest
 
 lint: .venv/.dev
 	.venv/bin/ruff check
@@ -75,12 +79,12 @@ wheel: .venv/.dev .venv-wheel/.test
 	rm -rf dist
 	.venv/bin/python -m build --no-isolation --outdir dist . >/dev/null
 	.venv-wheel/bin/python $(INSTALL) --no-deps --force-reinstall dist/*.whl
-	PACKLINE_INSTALLED=wheel .venv-wheel/bin/pytest tests README.md --ignore=tests/test_notebooks.py
+	HYPOTHESIS_PROFILE=quick PACKLINE_INSTALLED=wheel .venv-wheel/bin/pytest tests README.md --ignore=tests/test_notebooks.py
 
 # And once more with the oldest versions that pyproject.toml allows, whose own warnings are no news.
 ifneq ($(PYTHON_LOWEST),)
 lowest: .venv-lowest/.test
-	.venv-lowest/bin/pytest -W default tests --ignore=tests/test_notebooks.py
+	HYPOTHESIS_PROFILE=quick .venv-lowest/bin/pytest -W default tests --ignore=tests/test_notebooks.py
 else
 lowest:
 	@echo "skipped: the lowest versions are tested on Python 3.11, and none was found" >&2

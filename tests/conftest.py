@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 # A slow machine is no failure, and a failing example must come back.
 settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("dev"), derandomize=True, print_blob=True)
+settings.register_profile("quick", parent=settings.get_profile("ci"), max_examples=20)
 settings.register_profile("thorough", parent=settings.get_profile("dev"), max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
