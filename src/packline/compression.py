@@ -18,7 +18,7 @@ from packline.gathering import Failure
 from packline.selection import LEAST_SNIPPET
 from packline.shortening import shorten
 from packline.structuring import Draft, DraftSection
-from packline.tokens import Counter
+from packline.tokens import Counter, token_counter
 from packline.verdict import Reason, Verdict
 
 __all__ = ["Summarizer", "acompress", "compress"]
@@ -28,7 +28,11 @@ Steps = Generator[str, Outcome[str], Context]
 
 
 def compress(
-    draft: Draft, *, counter: Counter, config: ContextConfig, summarizer: Summarizer | None = None
+    draft: Draft,
+    *,
+    counter: Counter | None = None,
+    config: ContextConfig | None = None,
+    summarizer: Summarizer | None = None,
 ) -> Context:
     """Make the draft fit, and finish it.
 
@@ -37,30 +41,38 @@ def compress(
     the sentences that matter for the question, in order, then cuts exactly.
 
     Args:
+        counter: None: what counted for the selection.
+        config: None: the settings that the selection was made with.
         summarizer: Text to shorter text, used before the extractive way. Where it fails, or what it
             returns is too long, the extractive way is used and a failure named "summarizer" is reported.
 
     Raises:
         BudgetError: Instructions, question and skeleton alone need more than the budget.
     """
-    steps = _Fitting(draft, counter, config, summarizer is not None).steps()
+    fitting = _Fitting(draft, counter, config, summarizer is not None)
+    steps = fitting.steps()
     try:
         text = next(steps)
         while True:
-            text = steps.send(settle([_call(summarizer, text, config)])[0])
+            text = steps.send(settle([_call(summarizer, text, fitting.config)])[0])
     except StopIteration as end:
         return cast("Context", end.value)
 
 
 async def acompress(
-    draft: Draft, *, counter: Counter, config: ContextConfig, summarizer: Summarizer | None = None
+    draft: Draft,
+    *,
+    counter: Counter | None = None,
+    config: ContextConfig | None = None,
+    summarizer: Summarizer | None = None,
 ) -> Context:
     """The same as `compress`; an asynchronous summarizer is awaited."""
-    steps = _Fitting(draft, counter, config, summarizer is not None).steps()
+    fitting = _Fitting(draft, counter, config, summarizer is not None)
+    steps = fitting.steps()
     try:
         text = next(steps)
         while True:
-            text = steps.send((await asettle([_call(summarizer, text, config)]))[0])
+            text = steps.send((await asettle([_call(summarizer, text, fitting.config)]))[0])
     except StopIteration as end:
         return cast("Context", end.value)
 
@@ -76,10 +88,12 @@ def _call(summarizer: Summarizer | None, text: str, config: ContextConfig) -> Ca
 class _Fitting:
     """A draft while it is made to fit."""
 
-    def __init__(self, draft: Draft, counter: Counter, config: ContextConfig, summarizes: bool) -> None:
+    def __init__(
+        self, draft: Draft, counter: Counter | None, config: ContextConfig | None, summarizes: bool
+    ) -> None:
         self.draft = draft
-        self.counter = counter
-        self.config = config
+        self.counter = counter or draft.selection.counter or token_counter()
+        self.config = config or draft.selection.config
         self.summarizes = summarizes
         self.limit = draft.selection.max_tokens
         self.out: list[Verdict] = []

@@ -42,6 +42,8 @@ class Selection:
         dropped: Best first.
         budget: Tokens that there were for `kept`.
         failures: What went wrong while gathering.
+        config: The settings that it was made with; later stages go by them where they are given none.
+        counter: What counted, likewise; None: o200k_base.
     """
 
     request: Request
@@ -50,6 +52,8 @@ class Selection:
     dropped: Sequence[Verdict]
     budget: int
     failures: tuple[Failure, ...] = ()
+    config: ContextConfig = field(default_factory=ContextConfig, repr=False)
+    counter: Counter | None = field(default=None, repr=False, compare=False)
 
 
 def select(gathered: Gathered, *, relevance: Relevance, counter: Counter, config: ContextConfig) -> Selection:
@@ -86,6 +90,8 @@ def select(gathered: Gathered, *, relevance: Relevance, counter: Counter, config
         dropped=filling.dropped(),
         budget=budget,
         failures=gathered.failures,
+        config=config,
+        counter=counter,
     )
 
 

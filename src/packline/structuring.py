@@ -76,12 +76,16 @@ class Draft:
         return dataclasses.replace(self, sections=tuple(sections))
 
 
-def structure(selection: Selection, *, template: Template) -> Draft:
+def structure(selection: Selection, *, template: Template | None = None) -> Draft:
     """Put each kept packet in its section.
 
     Within a section packets stand by kind, in the order of the section's `kinds`: the conversation as it was
     spoken, the state as given, all others by score. Each text stands whole; shortening comes after.
+
+    Args:
+        template: The skeleton; None: that of the selection's config.
     """
+    template = selection.config.template if template is None else template
     sections = []
     for section in template.sections:
         verdicts = tuple(
