@@ -7,13 +7,13 @@ stand best first.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from packline.packet import Kind
 from packline.prompt import Prompt, chat_message, fixed_bodies
 from packline.selection import Selection
-from packline.template import Section, Template
+from packline.template import Order, Section, Template
 from packline.verdict import Verdict
 
 __all__ = ["Draft", "DraftSection", "structure"]
@@ -80,7 +80,8 @@ def structure(selection: Selection, *, template: Template | None = None) -> Draf
     """Put each kept packet in its section.
 
     Within a section packets stand by kind, in the order of the section's `kinds`: the conversation as it was
-    spoken, the state as given, all others by score. Each text stands whole; shortening comes after.
+    spoken, the state as given, all others in the section's `order`. Each text stands whole; shortening comes
+    after.
 
     Args:
         template: The skeleton; None: that of the selection's config.
@@ -89,17 +90,19 @@ def structure(selection: Selection, *, template: Template | None = None) -> Draf
     sections = []
     for section in template.sections:
         verdicts = tuple(
-            verdict
-            for kind in section.kinds
-            for verdict in _in_order(kind, [v for v in selection.kept if v.packet.kind is kind])
+            verdict for kind in section.kinds for verdict in _in_order(section.order, kind, selection.kept)
         )
         if verdicts:
             sections.append(DraftSection(section, verdicts))
     return Draft(selection=selection, template=template, sections=tuple(sections))
 
 
-def _in_order(kind: Kind, verdicts: list[Verdict]) -> list[Verdict]:
-    if kind is not Kind.HISTORY:
-        return verdicts
-    # What a source found of older conversations comes before the conversation itself.
-    return sorted(verdicts, key=lambda verdict: (verdict.source == "conversation", verdict.position))
+def _in_order(order: Order, kind: Kind, kept: Sequence[Verdict]) -> list[Verdict]:
+    verdicts = [verdict for verdict in kept if verdict.packet.kind is kind]
+    if kind is Kind.HISTORY:
+        # What a source found of older conversations comes before the conversation itself.
+        return sorted(verdicts, key=lambda verdict: (verdict.source == "conversation", verdict.position))
+    if kind is Kind.STATE or order == "given":
+        return sorted(verdicts, key=lambda verdict: verdict.position)
+    best_first = sorted(verdicts, key=lambda verdict: -(verdict.score or 0.0))
+    return best_first if order == "score" else [*best_first[::2], *reversed(best_first[1::2])]

@@ -20,6 +20,7 @@ __all__ = ["Section", "Template"]
 
 Style = Literal["brackets", "xml", "markdown"]
 Holds = Literal["packets", "question", "output"]
+Order = Literal["score", "given", "ends"]
 _GAP = "\n\n"
 _SPEAKERS = ("user", "assistant", "system", "tool")
 
@@ -36,6 +37,9 @@ class Section:
         share: Share of the scored budget, in (0, 1]. When the prompt is too long, sections above
             their share are shortened first.
         trusted: Whether the application itself speaks here: such sections go into the system message.
+        order: How packets of one kind stand: best first ("score"), as they were given ("given"), or the best
+            at both ends, where models attend most, and the weakest in the middle ("ends"). The conversation
+            and the state stand as they were given, whatever is said here.
     """
 
     title: str
@@ -44,12 +48,14 @@ class Section:
     separator: str = "\n\n"
     share: float = 1.0
     trusted: bool = False
+    order: Order = "score"
 
     def __post_init__(self) -> None:
         if not isinstance(self.title, str) or not self.title.strip() or len(self.title.splitlines()) != 1:
             raise ConfigError("title", self.title, "one line of text")
-        if self.holds not in get_args(Holds):
-            raise ConfigError("holds", self.holds, f"one of {', '.join(get_args(Holds))}")
+        for name, choices in (("holds", get_args(Holds)), ("order", get_args(Order))):
+            if getattr(self, name) not in choices:
+                raise ConfigError(name, getattr(self, name), f"one of {', '.join(map(repr, choices))}")
         if not isinstance(self.separator, str) or not self.separator:
             raise ConfigError("separator", self.separator, "a text that is not empty")
         if not isinstance(self.share, (int, float)) or not 0 < self.share <= 1:
