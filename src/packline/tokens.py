@@ -10,26 +10,33 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
+import operator
 import os
 import threading
-from bisect import bisect_right
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, SupportsIndex, runtime_checkable
 
 import regex
 import tiktoken
 
 from packline.errors import ConfigError, PacklineError
+from packline.inert import sound
 
 __all__ = ["Counter", "TokenCounter", "approximate_tokens", "token_counter"]
 
 DEFAULT_ENCODING = "o200k_base"
 CACHED_COUNTS = 32_768
 _LOOK_AHEAD = 8  # clusters
-_BUNDLED = ("cl100k_base", "o200k_base", "o200k_harmony")
+# Vocabularies that llama-index-core carries, by the names that tiktoken gives their files.
+_BUNDLED = {
+    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+    "o200k_harmony": "fb374d419588a4632f3f557e76b4b70aebbca790",
+}
+_CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")  # tiktoken reads the first that is set
 _CACHE_FOLDER_LOCK = threading.Lock()
 
 
@@ -50,7 +57,8 @@ class TokenCounter:
     """Counts with any callable, and remembers the counts of texts it has seen.
 
     Args:
-        measure: Text to tokens: a number, or anything with a length (the list of ids).
+        measure: Text to tokens: a number, or anything with a length (the list of ids). It is given text that
+            any encoder takes, single surrogates replaced by U+FFFD.
         name: Shown in reports.
         cached: How many counts are kept. The cache holds digests, not texts.
 
@@ -77,7 +85,7 @@ class TokenCounter:
         known = self._counts.get(key)
         if known is not None:
             return known
-        tokens = self._checked(self._measure(text))
+        tokens = self._tokens(text)
         if len(self._counts) >= self._cached:
             self._counts.clear()
         self._counts[key] = tokens
@@ -97,26 +105,48 @@ class TokenCounter:
         ends = self._cluster_ends(text, limit)
         if ends and ends[-1] == len(text) and self._tokens(text) <= limit:
             return text
-        fitting = bisect_right(ends, limit, key=lambda end: self._tokens(text[:end]))
+        fitting = self._fitting(text, ends, limit)
         # The last character may complete a shorter token: look a little further, then back.
-        for last in range(min(fitting + _LOOK_AHEAD, len(ends)), 0, -1):
+        for last in range(min(fitting + _LOOK_AHEAD, len(ends)), fitting, -1):
             if self._tokens(text[: ends[last - 1]]) <= limit:
                 return text[: ends[last - 1]]
-        return ""
+        return text[: ends[fitting - 1]] if fitting else ""
+
+    def _fitting(self, text: str, ends: Sequence[int], limit: int) -> int:
+        """How many of `ends` to keep so that the head fits and the next one would not.
+
+        Counts grow nearly in proportion to the text, so the place is guessed from those on both sides, and
+        every other time halved, lest a text that is dense at one end takes many steps.
+        """
+        fits, exceeds = 0, len(ends) + 1
+        least, most = 0, max(limit + 1, self._tokens(text[: ends[-1]]) if ends else 0)
+        halve = False
+        while exceeds - fits > 1:
+            share = 0.5 if halve else (limit - least + 0.5) / (most - least)
+            middle = min(max(fits + round(share * (exceeds - fits)), fits + 1), exceeds - 1)
+            tokens = self._tokens(text[: ends[middle - 1]])
+            if tokens <= limit:
+                fits, least = middle, tokens
+            else:
+                exceeds, most = middle, tokens
+            halve = not halve
+        return fits
 
     def _cluster_ends(self, text: str, limit: int) -> list[int]:
         """Where the grapheme clusters end, as far as the first head that exceeds `limit`."""
         size = 4 * limit + 16
         while size < len(text) and self._tokens(text[:size]) <= limit:
             size *= 2
-        return list(accumulate(map(len, _CLUSTER.findall(text, 0, min(size + 64, len(text))))))
+        stop = min(size + 64, len(text))
+        ends = list(accumulate(map(len, _CLUSTER.findall(text, 0, stop))))
+        return ends if stop == len(text) else ends[:-1]  # the last one may go on behind `stop`
 
     def _tokens(self, text: str) -> int:
-        return self._checked(self._measure(text))
-
-    def _checked(self, measured: int | Sized) -> int:
-        tokens = measured if isinstance(measured, int) else _length(measured, self.name)
-        if isinstance(tokens, bool) or tokens < 0:
+        measured = self._measure(sound(text))
+        if isinstance(measured, bool) or not isinstance(measured, SupportsIndex):
+            return _length(measured, self.name)
+        tokens = operator.index(measured)  # an int, or one of numpy's
+        if tokens < 0:
             raise ConfigError("token_counter", measured, "a callable that returns a whole number from 0")
         return tokens
 
@@ -129,7 +159,7 @@ _CLUSTER = regex.compile(r"[\uD800-\uDBFF][\uDC00-\uDFFF]|\X")
 
 
 def _length(measured: object, name: str) -> int:
-    if not isinstance(measured, Sized):
+    if not isinstance(measured, Sized) or isinstance(measured, (str, bytes, Mapping)):
         raise ConfigError("token_counter", measured, f"a callable that returns a number or a list ({name})")
     return len(measured)
 
@@ -159,14 +189,14 @@ def token_counter(spec: object = None) -> Counter:
         PacklineError: The vocabulary is not on this machine and could not be fetched.
     """
     if spec is None or isinstance(spec, str):
-        return _named(spec or DEFAULT_ENCODING)
+        return _named(DEFAULT_ENCODING if spec is None else spec)
     if isinstance(spec, Counter):
         return spec
     name = getattr(spec, "name", None)
     name = name if isinstance(name, str) else type(spec).__name__
     if isinstance(spec, tiktoken.Encoding):
         return _of_encoding(spec)
-    encode = getattr(spec, "encode", None)
+    encode = getattr(_whole(spec), "encode", None)
     if callable(encode):
         return TokenCounter(_ids_of(encode), name=name)
     if callable(spec):
@@ -196,6 +226,23 @@ def _of_encoding(encoding: tiktoken.Encoding) -> Counter:
     return TokenCounter(encoding.encode_ordinary, name=encoding.name)
 
 
+def _whole(tokenizer: object) -> object:
+    """`tokenizer`, or a copy that neither truncates nor pads where this one does.
+
+    Tokenizers of embedding models come cut to the model's length: they would count long texts short.
+    """
+    cuts = (
+        getattr(tokenizer, "truncation", None) is not None or getattr(tokenizer, "padding", None) is not None
+    )
+    write, read = getattr(tokenizer, "to_str", None), getattr(type(tokenizer), "from_str", None)
+    if not cuts or not callable(write) or not callable(read):
+        return tokenizer
+    copy = read(write())
+    copy.no_truncation()
+    copy.no_padding()
+    return copy
+
+
 def _ids_of(encode: Callable[..., object]) -> Callable[[str], int]:
     """Counts by `encode`, without the special tokens that some tokenizers add to every text."""
 
@@ -214,15 +261,28 @@ def _load(name: str) -> tiktoken.Encoding:
 
     Where neither is there, tiktoken fetches it as it always does.
     """
-    bundle = _bundled_vocabularies() if name in _BUNDLED else None
     with _CACHE_FOLDER_LOCK:
-        if bundle is None or "TIKTOKEN_CACHE_DIR" in os.environ or "DATA_GYM_CACHE_DIR" in os.environ:
+        bundle = _bundled_vocabularies()
+        if bundle is None or not _holds(bundle, name) or any(_holds(own, name) for own in _own_caches()):
             return _fetched(name)
-        os.environ["TIKTOKEN_CACHE_DIR"] = str(bundle)
+        before = os.environ.get(_CACHE_VARIABLES[0])
+        os.environ[_CACHE_VARIABLES[0]] = str(bundle)
         try:
             return _fetched(name)
         finally:
-            del os.environ["TIKTOKEN_CACHE_DIR"]
+            del os.environ[_CACHE_VARIABLES[0]]
+            if before is not None:
+                os.environ[_CACHE_VARIABLES[0]] = before
+
+
+def _own_caches() -> list[Path]:
+    """The folder that the user chose for tiktoken, if any."""
+    chosen = next((os.environ[name] for name in _CACHE_VARIABLES if name in os.environ), "")
+    return [Path(chosen)] if chosen else []
+
+
+def _holds(folder: Path, name: str) -> bool:
+    return name in _BUNDLED and (folder / _BUNDLED[name]).is_file()
 
 
 def _fetched(name: str) -> tiktoken.Encoding:
