@@ -1,7 +1,8 @@
 """Running what a user plugged in: how it failed is a result, not the end of a build.
 
 The one place with a broad `except`. Threads are daemons, so that a call that hangs forever costs its
-timeout and never keeps the process from ending.
+timeout and never keeps the process from ending. What hangs on the event loop is cancelled, but not waited
+for: it may not listen.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-__all__ = ["Call", "Outcome", "asettle", "is_async", "settle"]
+__all__ = ["Call", "Outcome", "asettle", "awaited", "is_async", "settle"]
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -27,6 +28,11 @@ logger = logging.getLogger(__name__)
 def is_async(function: object) -> bool:
     """Whether calling `function` gives something to await, as far as can be seen without calling it."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def awaited(value: object) -> object:
+    """`value`, or what it gives where it is something to await. For threads without an event loop only."""
+    return asyncio.run(_coroutine(value)) if inspect.isawaitable(value) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,8 @@ def settle(calls: Sequence[Call[T]]) -> list[Outcome[T]]:
     outcomes = []
     for call, future in zip(calls, futures, strict=True):
         try:
-            outcomes.append(future.result(max(0.0, start + call.timeout - time.perf_counter())))
+            left = start + call.timeout - time.perf_counter()
+            outcomes.append(future.result(min(max(0.0, left), threading.TIMEOUT_MAX)))
         except TimeoutError:
             outcomes.append(_timed_out(call))
     return outcomes
@@ -74,16 +81,30 @@ async def asettle(calls: Sequence[Call[T]]) -> list[Outcome[T]]:
 
 
 async def _awaited(call: Call[T]) -> Outcome[T]:
-    waiting = asyncio.wrap_future(_in_thread(call)) if call.arun is None else _on_loop(call, call.arun)
+    if call.arun is None:
+        waiting = asyncio.wrap_future(_in_thread(call))
+    else:
+        waiting = asyncio.create_task(_on_loop(call, call.arun))
     try:
-        return await asyncio.wait_for(waiting, call.timeout)
-    except TimeoutError:
-        return _timed_out(call)
+        await asyncio.wait({waiting}, timeout=min(call.timeout, threading.TIMEOUT_MAX))
+        return waiting.result() if waiting.done() else _timed_out(call)
+    finally:
+        waiting.cancel()  # without effect where it is done
 
 
 async def _on_loop(call: Call[T], arun: Callable[[], Awaitable[T]]) -> Outcome[T]:
-    with _Recorder[T](call.name, Exception) as record:  # a cancelled build must end, so only exceptions
-        record.value = await arun()
+    task = asyncio.current_task()
+    with _Recorder[T](call.name) as record:
+        try:
+            record.value = await arun()
+        except asyncio.CancelledError:
+            record.recording = (
+                task is None or not task.cancelling()
+            )  # else the build is cancelled, not the call
+            raise
+        except KeyboardInterrupt:  # it came from the keyboard, wherever it struck
+            record.recording = False
+            raise
     return record.outcome()
 
 
@@ -92,11 +113,11 @@ def _in_thread(call: Call[T]) -> Future[Outcome[T]]:
     context = contextvars.copy_context()
 
     def body() -> None:
-        with _Recorder[T](call.name, BaseException) as record:  # even SystemExit is this call's alone
+        with _Recorder[T](call.name) as record:
             if call.run is not None:
                 record.value = call.run()
             elif call.arun is not None:
-                record.value = asyncio.run(_coroutine(call.arun))
+                record.value = asyncio.run(_coroutine(call.arun()))
         if future.set_running_or_notify_cancel():
             future.set_result(record.outcome())
 
@@ -104,8 +125,8 @@ def _in_thread(call: Call[T]) -> Future[Outcome[T]]:
     return future
 
 
-async def _coroutine(arun: Callable[[], Awaitable[T]]) -> T:
-    return await arun()
+async def _coroutine(value: Awaitable[T]) -> T:
+    return await value
 
 
 def _timed_out(call: Call[T]) -> Outcome[T]:
@@ -114,12 +135,12 @@ def _timed_out(call: Call[T]) -> Outcome[T]:
 
 
 class _Recorder(Generic[T]):
-    """A `with` block whose value, error and time are taken down."""
+    """A `with` block whose value, error and time are taken down; even SystemExit is the call's alone."""
 
-    def __init__(self, name: str, caught: type[BaseException]) -> None:
+    def __init__(self, name: str) -> None:
         self.value: T | None = None
+        self.recording = True
         self._name = name
-        self._caught = caught
         self._error: BaseException | None = None
         self._start = time.perf_counter()
 
@@ -130,7 +151,7 @@ class _Recorder(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         self._seconds = time.perf_counter() - self._start
-        if error is None or not isinstance(error, self._caught):
+        if error is None or not self.recording:
             return False
         logger.warning("%s failed: %r", self._name, error)
         self._error = error

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Generator
 from typing import cast
 
-from packline.attempt import Call, Outcome, asettle, is_async, settle
+from packline.attempt import Call, Outcome, asettle, awaited, is_async, settle
 from packline.config import ContextConfig
 from packline.context import Context
 from packline.errors import BudgetError
@@ -79,10 +79,10 @@ async def acompress(
 
 def _call(summarizer: Summarizer | None, text: str, config: ContextConfig) -> Call[str]:
     if is_async(summarizer):
-        awaited = cast("Callable[[str], Awaitable[str]]", summarizer)
-        return Call("summarizer", config.source_timeout, arun=lambda: awaited(text))
+        coroutine = cast("Callable[[str], Awaitable[str]]", summarizer)
+        return Call("summarizer", config.source_timeout, arun=lambda: coroutine(text))
     plain = cast("Callable[[str], str]", summarizer)
-    return Call("summarizer", config.source_timeout, run=lambda: plain(text))
+    return Call("summarizer", config.source_timeout, run=lambda: cast("str", awaited(plain(text))))
 
 
 class _Fitting:

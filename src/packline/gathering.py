@@ -5,12 +5,11 @@ A source that fails, hangs or answers nonsense costs only itself; its failure is
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from packline.attempt import Call, Outcome, asettle, settle
+from packline.attempt import Call, Outcome, asettle, awaited, settle
+from packline.errors import SourceError
 from packline.packet import ContextPacket
 from packline.request import Request
 from packline.sources import Source, packets_of
@@ -87,14 +86,18 @@ def _call(question: str, source: Source, timeout: float) -> Call[Answer]:
 
     def run() -> Answer:
         assert ask is not None
-        answer = ask(question)
-        return packets_of(asyncio.run(_waited(answer)) if inspect.isawaitable(answer) else answer, source)
+        return packets_of(awaited(ask(question)), source)
 
     return Call(source.name, timeout, run if ask else None, arun if aask else None)
 
 
-async def _waited(answer: Awaitable[object]) -> object:
-    return await answer
+def _exception(failure: Failure) -> Exception:
+    """The error, as one that `except Exception` catches: SystemExit of a source is not that of the caller."""
+    if isinstance(failure.error, Exception):
+        return failure.error
+    error = SourceError(failure.source, f"raised {failure.error!r}")
+    error.__cause__ = failure.error
+    return error
 
 
 def _gathered(
@@ -106,7 +109,7 @@ def _gathered(
         if outcome.error is not None
     )
     if failures and strict:
-        raise BaseExceptionGroup("sources failed", [failure.error for failure in failures])
+        raise ExceptionGroup("sources failed", list(map(_exception, failures)))
     answers = [
         (source.name, packet) for source, o in zip(sources, outcomes, strict=True) for packet in o.value or ()
     ]
