@@ -67,12 +67,15 @@ def turns(history: Iterable[object]) -> tuple[ContextPacket, ...]:
     >>> [packet.content for packet in turns([("user", "Hi"), {"role": "assistant", "content": "Hello"}])]
     ['Hi', 'Hello']
     """
-    if isinstance(history, (str, bytes, Mapping)):
+    if isinstance(history, (str, bytes, Mapping)) or not isinstance(history, Iterable):
         raise ConfigError("conversation_history", history, "a list of messages")
     packets: list[ContextPacket] = []
     group: list[Spoken] = []
     for place, entry in enumerate(history):
         if isinstance(entry, ContextPacket):
+            if entry.kind in (Kind.INSTRUCTION, Kind.STATE):
+                expected = "a turn: instructions and state are given as such, or as custom_packets"
+                raise ConfigError(f"conversation_history[{place}]", entry, expected)
             packets += _flushed(group, len(packets))
             packets.append(entry)
             continue
@@ -173,7 +176,7 @@ def _words(content: object, name: str) -> tuple[str, int]:
         return "", 0
     if isinstance(content, str):
         return content, 0
-    if not isinstance(content, Sequence):
+    if not isinstance(content, Sequence) or isinstance(content, (bytes, bytearray)):
         raise ConfigError(f"{name}.content", content, "a text or a list of content blocks")
     words, media = [], 0
     for block in content:

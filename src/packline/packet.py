@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from numbers import Integral, Real
 
 from packline.errors import ConfigError
 
@@ -92,6 +93,11 @@ class ContextPacket:
             raise ConfigError("token_count", self.token_count, "a whole number from 0, or None")
         if self.relevance_score is not None and not _is_share(self.relevance_score):
             raise ConfigError("relevance_score", self.relevance_score, "a number in [0, 1], or None")
+        # Numbers of numpy's become plain ones, which JSON knows.
+        if self.token_count is not None and type(self.token_count) is not int:
+            object.__setattr__(self, "token_count", int(self.token_count))
+        if self.relevance_score is not None and type(self.relevance_score) is not float:
+            object.__setattr__(self, "relevance_score", float(self.relevance_score))
         if not isinstance(self.metadata, Mapping):
             raise ConfigError("metadata", self.metadata, "a mapping")
         if type(self.kind) is not Kind:
@@ -105,15 +111,21 @@ class ContextPacket:
 def _aware(timestamp: object) -> datetime:
     if not isinstance(timestamp, datetime):
         raise ConfigError("timestamp", timestamp, "a datetime, or None")
-    return timestamp.astimezone()
+    try:
+        return timestamp.astimezone()
+    except (ValueError, OverflowError, OSError):
+        expected = "a time that has a local time zone: give one with tzinfo, or None"
+        raise ConfigError("timestamp", timestamp, expected) from None
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, (int, Integral)) and not isinstance(value, bool) and int(value) >= 0
 
 
 def _is_share(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1  # NaN fails
+    return (
+        isinstance(value, (float, Real)) and not isinstance(value, bool) and 0 <= float(value) <= 1
+    )  # NaN fails
 
 
 def _kind(given: object, metadata: Mapping[str, object]) -> Kind:

@@ -9,9 +9,11 @@ It never speaks for the application: instructions and state are the caller's to 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from numbers import Real
 from typing import Literal, Protocol, cast, get_args
 
 from packline.attempt import is_async
@@ -72,9 +74,15 @@ class Source:
             raise ConfigError("ask", self.ask, "a callable of the query, or aask an asynchronous one")
         if self.scores not in get_args(Scores):
             raise ConfigError("scores", self.scores, f"one of {', '.join(map(repr, get_args(Scores)))}")
-        if self.timeout is not None and not self.timeout > 0:
-            raise ConfigError("timeout", self.timeout, "seconds above 0, or None")
-        object.__setattr__(self, "kind", Kind(self.kind))
+        seconds = self.timeout
+        if seconds is not None and (not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf):
+            raise ConfigError("timeout", seconds, "seconds above 0, or None")
+        try:
+            object.__setattr__(self, "kind", Kind(self.kind))
+        except ValueError:
+            raise ConfigError("kind", self.kind, f"one of {', '.join(Kind)}") from None
+        if self.kind in (Kind.INSTRUCTION, Kind.STATE):
+            raise ConfigError("kind", self.kind, "a kind that sources may give: not instruction, not state")
 
 
 def as_source(thing: object, *, name: str = "source", limit: int = 10) -> Source:
@@ -131,12 +139,12 @@ def packets_of(answer: object, source: Source) -> tuple[ContextPacket, ...]:
     """What a source answered, as packets.
 
     None and empty answers are no packets; texts, packets, dicts and documents (anything with `content`,
-    `page_content` or `text`) are taken alone or in any iterable, documents also as `(document, score)`.
+    `page_content` or `text`) are taken alone or in any iterable, each also as `(document, score)`.
 
     Raises:
         SourceError: Something in the answer is none of these.
     """
-    if answer is None:
+    if answer is None or (isinstance(answer, str) and not answer.strip()):
         return ()
     if isinstance(answer, Mapping) and not any(isinstance(answer.get(name), str) for name in _CONTENT):
         inner = next((answer[name] for name in _LISTS if name in answer), None)
@@ -160,9 +168,10 @@ def _packet(item: object, source: Source) -> ContextPacket:
         return item if told else dataclasses.replace(item, kind=source.kind)
     if isinstance(item, str):
         return ContextPacket(item, kind=source.kind)
-    score: object = None
     if isinstance(item, tuple) and len(item) == 2:
-        item, score = item
+        packet = _packet(item[0], source)
+        score = _relevance([item[1]], source)
+        return packet if score is None else dataclasses.replace(packet, relevance_score=score)
     get = reader(item)
     content = next((text for text in map(get, _CONTENT) if isinstance(text, str)), None)
     if content is None:
@@ -173,7 +182,7 @@ def _packet(item: object, source: Source) -> ContextPacket:
     return ContextPacket(
         content,
         timestamp=_timestamp(get, metadata),
-        relevance_score=_relevance([score, get("relevance_score"), get("score")], source),
+        relevance_score=_relevance([get("relevance_score"), get("score")], source),
         metadata=metadata,
         kind=_kind(metadata, source),
         id=identifier if isinstance(identifier, str) else "",
@@ -196,9 +205,11 @@ def _timestamp(get: Callable[[str], object], metadata: Mapping[str, object]) -> 
 
 
 def _relevance(scores: list[object], source: Source) -> float | None:
-    given = [score for score in scores if isinstance(score, (int, float))]
+    given = [
+        float(score) for score in scores if isinstance(score, (float, Real)) and not isinstance(score, bool)
+    ]
     if source.scores == "ignore" or not given:
         return None
-    if not 0 <= given[0] <= 1:
+    if not 0 <= given[0] <= 1 + 1e-9:  # cosines of float32 come out a little above 1
         raise SourceError(source.name, f"says that its scores are relevance in [0, 1], but gave {given[0]}")
-    return float(given[0])
+    return min(given[0], 1.0)
