@@ -1,0 +1,1 @@
+"""What stands behind the command line. Nothing here is imported by the library itself."""

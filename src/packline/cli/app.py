@@ -1,0 +1,275 @@
+"""App: the two commands, their options, and what they print where.
+
+What a command is asked for goes to standard output and nothing else does, so that it can be piped on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from packline.builder import ContextBuilder
+from packline.cli import inputs
+from packline.cli.cases import read_cases, spread
+from packline.cli.compare import measure
+from packline.cli.documents import knowledge, memories
+from packline.cli.figures import progress, show, summary
+from packline.context import Context
+from packline.errors import ConfigError, PacklineError
+from packline.report import explain as explained
+from packline.report.cells import one_line, visible
+from packline.timestamps import read_timestamp
+
+__all__ = ["run"]
+
+# Typer may carry a click of its own: its errors are known by what they inherit from.
+_ClickError: type[Exception] = typer.BadParameter.__mro__[2]
+_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    help="Pack the right context into every prompt, under a token budget.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Relevance(StrEnum):
+    """The scorers that can be named."""
+
+    LEXICAL = "lexical"
+    SEMANTIC = "semantic"
+    HYBRID = "hybrid"
+    JACCARD = "jaccard"
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line with `arguments` (None: those of the process) and give its exit code.
+
+    0: done; 1: it could not be done; 2: the command line itself is wrong; 130: interrupted.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a text in any script must not end the command
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = app(args=arguments, prog_name="packline", standalone_mode=False)
+        sys.stdout.flush()
+    except _ClickError as error:
+        return _complaint(error.format_message(), error.exit_code)  # type: ignore[attr-defined]
+    except ConfigError as error:
+        return _complaint(str(error), _USAGE)
+    except PacklineError as error:
+        return _complaint(str(error), _FAILED)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _complaint(f"{error.filename or 'packline'}: {error.strerror or error}", _FAILED)
+    except (KeyboardInterrupt, typer.Abort):
+        return _complaint("interrupted", _INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+def _complaint(message: str, code: int) -> int:
+    hint = " (see --help)" if code == _USAGE else ""
+    typer.echo(f"packline: {one_line(message, 2_000)}{hint}", err=True)
+    return code
+
+
+@app.callback(invoke_without_command=True)
+def _packline(command: typer.Context) -> None:
+    if command.invoked_subcommand is None:
+        typer.echo(command.get_help())
+        raise typer.Exit(_USAGE)
+
+
+_MaxTokens = Annotated[
+    int | None, typer.Option(help="Upper limit of the finished prompt.", min=1, metavar="N")
+]
+_Counter = Annotated[
+    str | None,
+    typer.Option(help="What counts tokens: an encoding, a model, or 'approximate'.", metavar="NAME"),
+]
+
+
+@app.command(
+    help="Build the prompt for a question from documents, a conversation and memories, and print it.",
+    epilog='Example: packline build "How do I clean the gauge?" --docs manual/ --explain',
+)
+def build(
+    question: Annotated[
+        str | None,
+        typer.Argument(
+            help="What is to be answered; from a pipe if it is - or left out.", metavar="QUESTION"
+        ),
+    ] = None,
+    docs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Folder or file to look for evidence in; may be repeated.", exists=True, metavar="DIR"
+        ),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep the index of the documents here, for the next run.", file_okay=False, metavar="DIR"
+        ),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            help="The conversation so far: a JSON list of messages.",
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+        ),
+    ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            help="Memories: .json, .jsonl, .md and .txt files, or a memory store.", exists=True, metavar="DIR"
+        ),
+    ] = None,
+    instructions: Annotated[
+        str | None,
+        typer.Option(help="The application's instructions, or @FILE that holds them.", metavar="TEXT"),
+    ] = None,
+    max_tokens: _MaxTokens = None,
+    relevance: Annotated[
+        Relevance | None,
+        typer.Option(help=f"What scores the candidates: {', '.join(Relevance)}.", metavar="NAME"),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Settings: ContextConfig options as TOML.", exists=True, dir_okay=False, metavar="FILE"
+        ),
+    ] = None,
+    counter: _Counter = None,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            help="The moment from which ages are measured, in ISO form; or the present.", metavar="TIME"
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Tell on standard error what was kept and dropped, and why.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the prompt and its account as JSON.")
+    ] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the account as a page.", dir_okay=False, metavar="FILE")
+    ] = None,
+) -> None:
+    """Build one prompt."""
+    settings = inputs.Settings() if config is None else inputs.read_settings(config)
+    changes = {} if max_tokens is None else {"max_tokens": max_tokens}
+    builder = ContextBuilder(
+        config=settings.config.replace(**changes),
+        sources=[*knowledge(docs or (), store), *memories(memory)],
+        relevance=settings.relevance if relevance is None else relevance.value,
+        token_counter=counter,
+    )
+    context = builder.build(
+        _question(question),
+        conversation_history=None if history is None else inputs.read_history(history),
+        system_instructions=inputs.read_instructions(instructions),
+        now=_moment(now),
+    )
+    if html is not None:
+        html.write_text(_page(context), "utf-8")
+    _print(json.dumps(context.to_dict(), ensure_ascii=False, indent=2) if as_json else context.text)
+    for failure in context.failures:
+        typer.echo(f"packline: warning: {one_line(str(failure))}", err=True)
+    if explain:
+        columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else 120
+        typer.echo(explained(context, columns=columns), err=True)
+
+
+@app.command(
+    help="Compare settings by how much of the evidence for each question they get into the prompt, whole. "
+    "Recall is the share of a case's evidence that stands whole in its prompt, Full the share of cases with "
+    "all of it. The difference to the first variant comes with its 95 % interval (paired bootstrap).",
+    epilog="Example: packline compare cases.jsonl --variant a.toml --variant b.toml",
+)
+def compare(
+    cases: Annotated[
+        Path,
+        typer.Argument(
+            help="Questions with marked evidence, one JSON object a line.",
+            exists=True,
+            dir_okay=False,
+            metavar="CASES",
+        ),
+    ],
+    variant: Annotated[
+        list[Path],
+        typer.Option(
+            help="Settings: ContextConfig options and relevance as TOML; to be repeated.",
+            exists=True,
+            dir_okay=False,
+            metavar="FILE",
+        ),
+    ],
+    max_tokens: _MaxTokens = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Only so many cases, evenly spread over the file.", min=1, metavar="N")
+    ] = None,
+    counter: _Counter = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Compare settings on the same cases."""
+    chosen = spread(read_cases(cases), sample)
+    settings = [inputs.read_settings(path) for path in variant]
+    with progress(len(chosen) * len(settings)) as done:
+        figures = [
+            measure(chosen, each, max_tokens=max_tokens, token_counter=counter, done=done)
+            for each in settings
+        ]
+    if as_json:
+        _print(json.dumps(summary(figures), ensure_ascii=False, indent=2))
+    else:
+        show(figures)
+
+
+def _question(given: str | None) -> str:
+    if given is not None and given != "-":
+        return given
+    if given is None and sys.stdin.isatty():
+        raise typer.BadParameter("a question is needed, as an argument or from a pipe")
+    try:
+        return sys.stdin.read().strip()
+    except UnicodeDecodeError as error:
+        raise PacklineError(f"standard input: not text in {error.encoding}: byte {error.start}") from error
+
+
+def _moment(given: str | None) -> datetime | None:
+    moment = read_timestamp(given)
+    if given is not None and moment is None:
+        raise typer.BadParameter(f"--now must be a time such as 2026-01-31T12:00, got {given!r}")
+    return moment
+
+
+def _print(text: str) -> None:
+    """To a terminal without what would control it; into a pipe as it is."""
+    sys.stdout.write(f"{visible(text) if sys.stdout.isatty() else text}\n")
+    sys.stdout.flush()
+
+
+def _page(context: Context) -> str:
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>packline</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"></head>'
+        f'<body style="margin:16px">{context.to_html()}</body></html>\n'
+    )
