@@ -68,19 +68,21 @@ class Prompt:
         *,
         turns: Sequence[Message] = (),
         chat_bodies: Mapping[str, str] | None = None,
+        media: int = 0,
     ) -> Prompt:
         """The prompt whose sections are `bodies`.
 
         Args:
             turns: Messages that stand between the system and the user message.
             chat_bodies: The sections of the messages, where they differ because of `turns`. None: `bodies`.
+            media: How many blocks that are not text come with the question.
         """
         inside = bodies if chat_bodies is None else chat_bodies
         trusted = [section.title for section in template.sections if section.trusted]
         question = template.holder("question").title
         outside = [s.title for s in template.sections if s.title not in (*trusted, question)]
         system = template.render(inside, trusted)
-        user = Message("user", template.render(inside, [*outside, question]))
+        user = Message("user", template.render(inside, [*outside, question]), media=media)
         head = (Message("system", system),) if system else ()
         return cls(template.render(bodies), (*head, *turns, user))
 

@@ -25,6 +25,8 @@ class Request:
         packets: Candidates given by the caller. They compete like those of the sources.
         state: Where the task stands, as packets of kind state.
         now: The moment from which ages are measured; aware.
+        attachments: Blocks of the question that are not text, such as images, in the caller's own form. They are
+            costed with the question, and an adapter hands them on after its text.
     """
 
     question: str
@@ -33,6 +35,7 @@ class Request:
     packets: tuple[ContextPacket, ...] = ()
     state: tuple[ContextPacket, ...] = ()
     now: datetime
+    attachments: tuple[object, ...] = ()
 
     @classmethod
     def of(

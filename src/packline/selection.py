@@ -73,7 +73,11 @@ def select(gathered: Gathered, *, relevance: Relevance, counter: Counter, config
     """
     request = gathered.request
     max_tokens = config.budget(request.question)
-    fixed = Prompt.of(config.template, fixed_bodies(config.template, request.question, request.instructions))
+    fixed = Prompt.of(
+        config.template,
+        fixed_bodies(config.template, request.question, request.instructions),
+        media=len(request.attachments),
+    )
     reserve = int(config.reserve_ratio * max_tokens)
     pool = score(gathered, relevance, config)
     kinds = {packet.kind for packet in (*request.state, *pool.packets)}

@@ -47,12 +47,15 @@ class Draft:
         Args:
             chat: Let the turns of the conversation be messages of their own.
         """
+        media = len(self.selection.request.attachments)
         if not chat:
-            return Prompt.of(self.template, self.bodies())
+            return Prompt.of(self.template, self.bodies(), media=media)
         spoken = {v: chat_message(v) for part in self.sections for v in part.verdicts}
         turns = [message for message in spoken.values() if message is not None]
         inside = self.edited({verdict: None for verdict, message in spoken.items() if message is not None})
-        return Prompt.of(self.template, self.bodies(), turns=turns, chat_bodies=inside.bodies())
+        return Prompt.of(
+            self.template, self.bodies(), turns=turns, chat_bodies=inside.bodies(), media=media
+        )
 
     def bodies(self) -> dict[str, str]:
         """Title to text of each section, in the template's order, borders marked."""
