@@ -104,7 +104,7 @@ class _Fitting:
         self._check_fixed()
         for part in self.draft.sections:
             for verdict in part.verdicts:
-                if verdict.limit is not None:
+                if verdict.limit is not None and self._cost(verdict) > verdict.limit:
                     yield from self._shorten(verdict, verdict.limit)
         while (over := self._tokens(self.draft) - self.limit) > 0:
             verdict = self._least_valuable()

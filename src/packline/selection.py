@@ -6,6 +6,7 @@ count the finished prompt. Texts are compared and counted only when their turn c
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -157,13 +158,31 @@ class _Filling:
         self.separator = self._cost_of_separators()
 
     def keep_state(self, packets: Sequence[ContextPacket]) -> None:
-        """The state stands first, shortened to its share where it is longer."""
-        share = int(self.config.template.section_of(Kind.STATE).share * self.budget)
+        """The state stands first, as far as the share of its section goes."""
+        share = self.config.template.section_of(Kind.STATE).share if self.config.enable_compression else 1
+        room = int(share * self.budget)
         for place, packet in enumerate(packets):
             tokens = self._cost(packet)
-            limit = share if tokens > share and self.config.enable_compression else None
+            limit = min(tokens, room) if self.config.enable_compression or tokens <= room else 0
             self.state.append(Verdict(packet, Reason.STATE, "state", place, tokens=tokens, limit=limit))
-            self.left -= tokens if limit is None else limit
+            room -= limit
+            self.left -= limit
+
+    def _settle_state(self) -> None:
+        """What is left goes to the state first; what would still be a stub is dropped."""
+        for place, verdict in enumerate(self.state):
+            tokens, limit = verdict.tokens or 0, verdict.limit or 0
+            if self.config.enable_compression or tokens - limit <= self.left:
+                more = min(tokens - limit, self.left)
+                limit, self.left = limit + more, self.left - more
+            stands = limit >= min(tokens, LEAST_SNIPPET)
+            if not stands:
+                self.left += limit
+            self.state[place] = dataclasses.replace(
+                verdict,
+                reason=Reason.STATE if stands else Reason.OVER_BUDGET,
+                limit=limit if stands and limit < tokens else None,
+            )
 
     def keep_recent(self, turns: int) -> None:
         """The last turns, newest first, as far as their share goes; the one that exceeds it is shortened."""
@@ -192,6 +211,7 @@ class _Filling:
             if len(misses) > _MISSES + len(self.kept):
                 break
             self._consider(row, said, misses)
+        self._settle_state()
         self._keep_snippet(misses)
 
     def _consider(self, row: int, said: Duplicates[int], misses: list[int]) -> None:
@@ -254,7 +274,7 @@ class _Filling:
     def verdicts(self) -> tuple[Verdict, ...]:
         """What is kept."""
         return (
-            *self.state,
+            *(verdict for verdict in self.state if verdict.reason is Reason.STATE),
             *(
                 self.pool.verdict(
                     row, reason, tokens=tokens, limit=limit, merged=tuple(self.merged.get(row, ()))
@@ -263,8 +283,12 @@ class _Filling:
             ),
         )
 
-    def dropped(self) -> Dropped:
+    def dropped(self) -> Sequence[Verdict]:
         """What is not, with the reason."""
+        state = [verdict for verdict in self.state if verdict.reason is not Reason.STATE]
+        return (*state, *self._unselected()) if state else self._unselected()
+
+    def _unselected(self) -> Dropped:
         rows = np.argsort(-self.pool.score, kind="stable")
         if self.kept:
             rows = rows[~np.isin(rows, list(self.kept))]
