@@ -7,10 +7,10 @@ import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from packline.errors import ConfigError
-from packline.template import Template
+from packline.template import Section, Template
 
 __all__ = ["ContextConfig", "Layout", "RecencyMode"]
 
@@ -118,7 +118,7 @@ class ContextConfig:
         template = options.get("template")
         if isinstance(template, Mapping):
             check_names("template", template, [field.name for field in dataclasses.fields(Template)])
-            options = {**options, "template": Template(**template)}
+            options = {**options, "template": Template(**{**template, **_sections(template)})}
         return cls(**options)  # type: ignore[arg-type]  # each value is checked above
 
     def replace(self, **changes: object) -> ContextConfig:
@@ -137,6 +137,18 @@ class ContextConfig:
         tokens = self.max_tokens(question)
         _check_whole("max_tokens(question)", tokens, 1, "a whole number from 1")
         return tokens
+
+
+def _sections(template: Mapping[str, Any]) -> dict[str, object]:
+    """The sections of a template table, each of which may be a table of `Section`'s fields."""
+    given = template.get("sections")
+    if not isinstance(given, (list, tuple)):
+        return {}
+    known = [field.name for field in dataclasses.fields(Section)]
+    for place, section in enumerate(given):
+        if isinstance(section, Mapping):
+            check_names(f"template.sections[{place}]", section, known)
+    return {"sections": tuple(Section(**s) if isinstance(s, Mapping) else s for s in given)}
 
 
 def check_names(owner: str, given: Mapping[str, object], known: list[str]) -> None:

@@ -50,12 +50,13 @@ class Draft:
         media = len(self.selection.request.attachments)
         if not chat:
             return Prompt.of(self.template, self.bodies(), media=media)
-        spoken = {v: chat_message(v) for part in self.sections for v in part.verdicts}
+        verdicts = [v for part in self.sections for v in part.verdicts]
+        # Turns that a source found in older conversations are texts among others.
+        own = len(self.selection.request.history)
+        spoken = {v: chat_message(v) for v in verdicts if v.source == "conversation" and v.position < own}
         turns = [message for message in spoken.values() if message is not None]
         inside = self.edited({verdict: None for verdict, message in spoken.items() if message is not None})
-        return Prompt.of(
-            self.template, self.bodies(), turns=turns, chat_bodies=inside.bodies(), media=media
-        )
+        return Prompt.of(self.template, self.bodies(), turns=turns, chat_bodies=inside.bodies(), media=media)
 
     def bodies(self) -> dict[str, str]:
         """Title to text of each section, in the template's order, borders marked."""

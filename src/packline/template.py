@@ -51,7 +51,8 @@ class Section:
     order: Order = "score"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.title, str) or not self.title.strip() or len(self.title.splitlines()) != 1:
+        title = self.title
+        if not isinstance(title, str) or not title.strip() or title.splitlines() != [title]:
             raise ConfigError("title", self.title, "one line of text")
         for name, choices in (("holds", get_args(Holds)), ("order", get_args(Order))):
             if getattr(self, name) not in choices:
@@ -60,9 +61,19 @@ class Section:
             raise ConfigError("separator", self.separator, "a text that is not empty")
         if not isinstance(self.share, (int, float)) or not 0 < self.share <= 1:
             raise ConfigError("share", self.share, "a number in (0, 1]")
-        object.__setattr__(self, "kinds", tuple(Kind(kind) for kind in self.kinds))
+        object.__setattr__(self, "kinds", _kinds(self.kinds))
         if self.kinds and self.holds != "packets":
             raise ConfigError("kinds", self.kinds, f"empty in a section that holds the {self.holds}")
+
+
+def _kinds(given: object) -> tuple[Kind, ...]:
+    expected = f"a list of {', '.join(Kind)}"
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigError("kinds", given, expected)
+    try:
+        return tuple(map(Kind, given))
+    except ValueError:
+        raise ConfigError("kinds", given, expected) from None
 
 
 _SECTIONS = (
@@ -111,12 +122,20 @@ class Template:
     memory_prefix: str = "Memory: "
 
     def __post_init__(self) -> None:
+        if isinstance(self.sections, str) or not isinstance(self.sections, Iterable):
+            raise ConfigError("sections", self.sections, "a list of Section")
         object.__setattr__(self, "sections", tuple(self.sections))
+        for place, section in enumerate(self.sections):
+            if not isinstance(section, Section):
+                raise ConfigError(f"sections[{place}]", section, "a Section")
         if self.style not in get_args(Style):
             raise ConfigError("style", self.style, f"one of {', '.join(map(repr, get_args(Style)))}")
         for name in ("output", "memory_prefix"):
             if not isinstance(getattr(self, name), str):
                 raise ConfigError(name, getattr(self, name), "a string")
+        for section in self.sections:
+            if self.style == "xml" and not _tag(section.title):
+                raise ConfigError("title", section.title, "a text with letters or digits, for a tag")
         names = [self._opening(section.title) for section in self.sections]
         if len(set(names)) < len(names):
             raise ConfigError("sections", [s.title for s in self.sections], "sections with distinct titles")
@@ -171,8 +190,8 @@ class Template:
         else:
             openings = [self._opening(s.title) for s in self.sections]
             patterns = [line_border(openings, begins=self.style == "brackets")]
-        if section.separator.strip():
-            patterns.append(line_border([section.separator.strip()]))
+        if lines := [line.strip() for line in section.separator.splitlines() if line.strip()]:
+            patterns.append(line_border(lines))
         if Kind.HISTORY in section.kinds:
             names = sorted({*_SPEAKERS, *speakers, self.memory_prefix.strip(": ")} - {""})
             patterns.append(line_border([f"{name}:" for name in names], begins=True))
@@ -184,7 +203,10 @@ class Template:
 
     def entry(self, packet: ContextPacket, text: str, borders: Borders) -> str:
         """`text` of `packet` as it stands in its section."""
-        return self.head(packet) + borders.mark(sound(text))
+        head = self.head(packet)
+        if packet.kind is Kind.HISTORY and head:  # a speaker's name comes from outside, too
+            head = borders.mark(sound(head.removesuffix(": "))) + ": "
+        return head + borders.mark(sound(text))
 
     @cached_property
     def _by_kind(self) -> dict[Kind, Section]:
