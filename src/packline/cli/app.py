@@ -176,7 +176,7 @@ def build(
     changes = {} if max_tokens is None else {"max_tokens": max_tokens}
     builder = ContextBuilder(
         config=settings.config.replace(**changes),
-        sources=[*knowledge(docs or (), store), *memories(memory)],
+        sources=[*knowledge(docs or (), store, warn=_warn), *memories(memory)],
         relevance=settings.relevance if relevance is None else relevance.value,
         token_counter=counter,
     )
@@ -190,7 +190,7 @@ def build(
         html.write_text(_page(context), "utf-8")
     _print(json.dumps(context.to_dict(), ensure_ascii=False, indent=2) if as_json else context.text)
     for failure in context.failures:
-        typer.echo(f"packline: warning: {one_line(str(failure))}", err=True)
+        _warn(str(failure))
     if explain:
         columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else 120
         typer.echo(explained(context, columns=columns), err=True)
@@ -264,6 +264,10 @@ def _print(text: str) -> None:
     """To a terminal without what would control it; into a pipe as it is."""
     sys.stdout.write(f"{visible(text) if sys.stdout.isatty() else text}\n")
     sys.stdout.flush()
+
+
+def _warn(message: str) -> None:
+    typer.echo(f"packline: warning: {one_line(message)}", err=True)
 
 
 def _page(context: Context) -> str:
