@@ -1,0 +1,69 @@
+"""Where a store is: in memory, in a folder, or wherever a client of the caller's leads."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from packline.errors import ConfigError, PacklineError
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+__all__ = ["Connection", "connect"]
+
+
+class Connection:
+    """A client, and whether it is ours to close; `close` may be called twice."""
+
+    def __init__(self, client: ClientAPI, *, where: str, temporary: bool, ours: bool) -> None:
+        self.client = client
+        self.where = where
+        self.temporary = temporary
+        self._made: list[str] = []
+        self.close = weakref.finalize(self, _release, client, self._made, ours)
+
+    def made(self, name: str) -> None:
+        """Remember a collection that ends with the connection."""
+        if self.temporary:
+            self._made.append(name)
+
+
+def _release(client: ClientAPI, made: list[str], ours: bool) -> None:
+    for name in made:
+        client.delete_collection(name)
+    if ours:
+        client.close()  # type: ignore[attr-defined]  # its interface lags behind its class
+
+
+def connect(path: str | os.PathLike[str] | None, client: ClientAPI | None) -> Connection:
+    """Open what was given: a client, a folder, or neither for a store in memory that ends with its object."""
+    if client is not None:
+        if path is not None:
+            raise ConfigError("path", path, "left out where a client is given")
+        if not callable(getattr(client, "get_or_create_collection", None)):
+            raise ConfigError("client", client, "a Chroma client, such as chromadb.HttpClient()")
+        return Connection(client, where="the client's store", temporary=False, ours=False)
+    chromadb = _chromadb()
+    if path is None:
+        return Connection(chromadb.EphemeralClient(), where="memory", temporary=True, ours=True)
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError("path", str(path), "a folder, or None for a store in memory")
+    try:
+        opened = chromadb.PersistentClient(str(folder.resolve()))
+    except ValueError as error:  # the same folder is open in this process, with other settings
+        raise PacklineError(
+            f"{folder} could not be opened ({error}): pass its client with client=..."
+        ) from error
+    return Connection(opened, where=str(path), temporary=False, ours=True)
+
+
+def _chromadb() -> Any:
+    try:
+        import chromadb
+    except ImportError as error:
+        raise PacklineError('Chroma is not installed: run pip install "packline[chroma]"') from error
+    return chromadb
