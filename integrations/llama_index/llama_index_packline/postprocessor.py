@@ -1,0 +1,246 @@
+"""ContextPostprocessor: the retrieved nodes that fit in a token budget, as the model will see them.
+
+What reaches a model is the text of all nodes with their metadata, joined by blank lines; that is what is
+counted. The choice is packline's, this module only hands over nodes and takes them back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from typing import Any
+
+from llama_index.core.bridge.pydantic import ConfigDict, ValidationInfo, field_validator
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+
+from llama_index_packline.counting import counter_of
+from llama_index_packline.events import dispatcher, reranked, reranking
+from llama_index_packline.nodes import (
+    DATE_KEYS,
+    check_dates,
+    entry,
+    has_text,
+    packets_of_nodes,
+    used_nodes,
+)
+from packline import ConfigError, Context, ContextConfig, compress, gather, select, structure
+from packline.config import RecencyMode
+from packline.passages import Passages
+from packline.relevance import Relevance, resolve_relevance
+from packline.request import Request
+from packline.scores import check_policy
+from packline.template import Order
+
+__all__ = ["ContextPostprocessor"]
+
+_SETTINGS = (
+    "max_tokens",
+    "min_relevance",
+    "recency",
+    "half_life_days",
+    "merge_duplicates",
+    "enable_compression",
+    "snippet_share",
+)
+
+
+class ContextPostprocessor(BaseNodePostprocessor):
+    """Selects and shortens retrieved nodes, so that what the model sees of them fits in `max_tokens`.
+
+    Nodes that stand whole come back as the same objects. A shortened one is a copy, with its embedding and
+    character offsets cleared. Images without any text cost no text and come back last, as given.
+
+    The engines "compact" (the default) and "tree_summarize" send the nodes once, as they are counted here.
+    Not every engine does, and no postprocessor can hold a budget for one that cuts and sends again.
+
+    Args:
+        max_tokens: Upper limit of `"\\n\\n".join(node.get_content(metadata_mode).strip() for node in nodes)`.
+        metadata_mode: Which metadata the model sees. LLM is what all of LlamaIndex's engines use.
+        scores: What the retriever's scores say: "rank" (their order), "minmax", "raw" (relevance in [0, 1]),
+            "ignore" (all nodes are scored anew), or a callable from score to relevance. A score of None means
+            unknown: that node is scored by `relevance`. NaN is worse than any score.
+        relevance: How nodes without a score are scored: "lexical", "semantic", "hybrid", or anything with
+            `scores(query, packets)`.
+        min_relevance: Nodes below this, in [0, 1], are dropped even if there is room.
+        dates: Metadata keys, of which the first that holds a date counts, or a callable from a node to its
+            date. ISO dates, datetimes, epoch seconds and milliseconds and Chinese dates are read.
+        recency: "asked": only where the question asks for the newest; "always"; see `ContextConfig`.
+        recency_weight: Weight of recency in the score, in [0, 1], where it counts; relevance has the rest.
+        half_life_days: Days in which recency halves.
+        order: Of the result: best first ("score"), as retrieved ("given"), or the best at both ends ("ends").
+        merge_duplicates: Drop nodes whose text says nothing that a better one does not say.
+        enable_compression: Shorten what does not fit. False: whole nodes only.
+        snippet_share: Share of the budget that one node too long to fit whole may take, shortened.
+        token_counter: Anything that `packline.token_counter` takes; None: `Settings.tokenizer`, looked up at
+            each call.
+        now: From when ages are measured; None: the present.
+
+    >>> from llama_index.core.schema import NodeWithScore, TextNode
+    >>> texts = ["Cats sleep all day.", "Fish swim in the sea.", "Dogs bark at night."]
+    >>> nodes = [NodeWithScore(node=TextNode(text=text)) for text in texts]
+    >>> postprocessor = ContextPostprocessor(max_tokens=25, token_counter=len)
+    >>> [node.text for node in postprocessor.postprocess_nodes(nodes, query_str="What do fish do?")]
+    ['Fish swim in the sea.']
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
+
+    max_tokens: int = 3000
+    metadata_mode: MetadataMode = MetadataMode.LLM
+    scores: Any = "rank"
+    relevance: Any = "lexical"
+    min_relevance: float = 0.0
+    dates: Any = DATE_KEYS
+    recency: RecencyMode = "asked"
+    recency_weight: float = 0.3
+    half_life_days: float = ContextConfig.half_life_days
+    order: Order = "score"
+    merge_duplicates: bool = True
+    enable_compression: bool = True
+    snippet_share: float = ContextConfig.snippet_share
+    token_counter: Any = None
+    now: datetime | None = None
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name in serialized form."""
+        return "ContextPostprocessor"
+
+    @field_validator(*_SETTINGS, "recency_weight", "now", mode="before")
+    @classmethod
+    def _checked_setting(cls, value: Any, info: ValidationInfo) -> Any:
+        """Checked as the core does it, before anything is converted: "3000" is no number of tokens."""
+        if info.field_name == "now":
+            return None if value is None else _aware(value)
+        if info.field_name == "max_tokens" and callable(value):
+            raise ConfigError("max_tokens", value, "a whole number from 1")
+        if info.field_name == "recency_weight":
+            return _weights(value)["recency_weight"]
+        ContextConfig().replace(**{str(info.field_name): value})
+        return value
+
+    @field_validator("scores", mode="after")
+    @classmethod
+    def _checked_scores(cls, value: Any) -> Any:
+        check_policy("scores", value)
+        return value
+
+    @field_validator("dates", mode="after")
+    @classmethod
+    def _checked_dates(cls, value: Any) -> Any:
+        check_dates(value)
+        return value if callable(value) else tuple(value)
+
+    @field_validator("relevance", mode="after")
+    @classmethod
+    def _checked_relevance(cls, value: Any) -> Any:
+        scorer(value)
+        return value
+
+    @field_validator("token_counter", mode="after")
+    @classmethod
+    def _checked_counter(cls, value: Any) -> Any:
+        if value is not None:
+            counter_of(value)
+        return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        # LlamaIndex's own drops what cannot be pickled without a word: the copy would count differently.
+        kept = {name: value for name, value in self.__dict__.items() if name != "callback_manager"}
+        return {
+            "__dict__": kept,
+            "__pydantic_fields_set__": set(self.__pydantic_fields_set__),
+            "__pydantic_extra__": None,
+            "__pydantic_private__": None,
+        }
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        question = _question(query_bundle)
+        reranking(question, nodes, self.class_name())
+        chosen, context = self._choose(nodes, question)
+        reranked(chosen, context)
+        return chosen
+
+    @dispatcher.span
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        """The same without blocking the event loop: choosing takes the processor, so it has a thread."""
+        question = _question(query_bundle)
+        reranking(question, nodes, self.class_name())
+        chosen, context = await asyncio.to_thread(self._choose, nodes, question)
+        reranked(chosen, context)
+        return chosen
+
+    def _choose(
+        self, nodes: Sequence[NodeWithScore], question: str
+    ) -> tuple[list[NodeWithScore], Context | None]:
+        texts: list[NodeWithScore] = []
+        textless: list[NodeWithScore] = []
+        for node in nodes:
+            (texts if has_text(node.node, self.metadata_mode) else textless).append(node)
+        if not texts:
+            return textless, None
+        selection = select(
+            gather(self._request(texts, question)),
+            relevance=scorer(self.relevance),
+            counter=counter_of(self.token_counter),
+            config=self._config(),
+        )
+        draft = structure(selection)
+        context = compress(draft)
+        places = {v.position: place for part in draft.sections for place, v in enumerate(part.verdicts)}
+        in_order = sorted((*context.kept, *context.shortened), key=lambda verdict: places[verdict.position])
+        return [*used_nodes(in_order), *textless], context
+
+    def _request(self, nodes: Sequence[NodeWithScore], question: str) -> Request:
+        packets = packets_of_nodes(
+            nodes, metadata_mode=self.metadata_mode, scores=self.scores, dates=self.dates
+        )
+        if not question:  # there is nothing to score by, so what has no score is as good as the best
+            packets = tuple(
+                dataclasses.replace(packet, relevance_score=1.0) if packet.relevance_score is None else packet
+                for packet in packets
+            )
+        return Request(question=question, packets=packets, now=self.now or datetime.now(UTC))
+
+    def _config(self) -> ContextConfig:
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        return Passages.config(
+            ContextConfig().replace(**settings, **_weights(self.recency_weight)),
+            order=self.order,
+            written=partial(entry, metadata_mode=self.metadata_mode),
+        )
+
+
+def scorer(spec: object) -> Relevance:
+    """The scorer for `spec`; for a name one for all, so that texts embedded before are not embedded again."""
+    return _named_scorer(spec) if isinstance(spec, str) else resolve_relevance(spec)
+
+
+@lru_cache(maxsize=8)
+def _named_scorer(name: str) -> Relevance:
+    return resolve_relevance(name)
+
+
+def _question(query: QueryBundle | None) -> str:
+    """The question without the line breaks that tools leave at its end; empty where there is none."""
+    return "" if query is None else query.query_str.strip()
+
+
+def _weights(recency_weight: Any) -> dict[str, float]:
+    relevance_weight = 1 - recency_weight if isinstance(recency_weight, (int, float)) else 0.0
+    ContextConfig(recency_weight=recency_weight, relevance_weight=relevance_weight)
+    return {"recency_weight": recency_weight, "relevance_weight": relevance_weight}
+
+
+def _aware(now: object) -> datetime:
+    if not isinstance(now, datetime):
+        raise ConfigError("now", now, "a datetime, or None")
+    return now if now.tzinfo else now.astimezone()
