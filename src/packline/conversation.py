@@ -40,14 +40,15 @@ class Spoken:
         role: "user", "assistant", "system", "tool", or a speaker's name.
         text: Its words, with a marker such as `[image]` for each block that is not text.
         calls: The tool calls that it makes: id, and what is called with what.
-        answers: The id of the call that it answers; None unless its role is "tool".
+        answers: The ids of the calls that it answers: one where its role is "tool", else those of the
+            tool_result blocks in it, as Anthropic writes them.
         media: How many images, sounds and files it carries.
     """
 
     role: str
     text: str
     calls: tuple[tuple[str, str], ...]
-    answers: str | None
+    answers: tuple[str, ...]
     timestamp: datetime | None
     media: int
     id: str | None
@@ -80,15 +81,15 @@ def turns(history: Iterable[object]) -> tuple[ContextPacket, ...]:
             packets.append(entry)
             continue
         spoken = read_message(entry, f"conversation_history[{place}]")
-        if not (group and spoken.answers is not None and _awaits(group, spoken.answers)):
+        if not (group and _awaits(group, spoken.answers)):
             packets += _flushed(group, len(packets))
         group.append(spoken)
     packets += _flushed(group, len(packets))
     return tuple(packets)
 
 
-def _awaits(group: Sequence[Spoken], call_id: str) -> bool:
-    return any(call_id == known for known, _ in group[0].calls)
+def _awaits(group: Sequence[Spoken], answers: Sequence[str]) -> bool:
+    return any(call_id in answers for call_id, _ in group[0].calls)
 
 
 def _flushed(group: list[Spoken], place: int) -> Iterator[ContextPacket]:
@@ -102,8 +103,8 @@ def _packet(group: tuple[Spoken, ...], place: int) -> ContextPacket:
     metadata: dict[str, object] = {"role": first.role}
     if media := sum(spoken.media for spoken in group):
         metadata["media"] = media
-    answered = {spoken.answers for spoken in group}
-    if first.answers is not None or any(call_id not in answered for call_id, _ in first.calls):
+    answered = {call_id for spoken in group for call_id in spoken.answers}
+    if first.answers or any(call_id not in answered for call_id, _ in first.calls):
         metadata["incomplete"] = True
     return ContextPacket(
         _text(group),
@@ -132,7 +133,7 @@ def read_message(message: object, name: str = "message") -> Spoken:
         if len(message) != 2 or not all(isinstance(part, str) for part in message):
             raise ConfigError(name, message, _EXPECTED)
         message_role, content = message
-        return Spoken(_role(message_role), content, (), None, None, 0, None, message)
+        return Spoken(_role(message_role), content, (), (), None, 0, None, message)
     get = reader(message)
     role = get("role") or get("type")
     role = getattr(role, "value", role)  # an enum in LlamaIndex
@@ -144,11 +145,12 @@ def read_message(message: object, name: str = "message") -> Spoken:
     text, media = _words(blocks, name)
     calls = tuple(_calls(get("tool_calls") or extra.get("tool_calls") or _call_blocks(blocks)))
     role = _role(get("name") if role == "generic" else role)
-    answers = get("tool_call_id") or extra.get("tool_call_id")
     identifier = get("id")
     identifier = identifier if isinstance(identifier, str) else None
     timestamp = read_timestamp(get("timestamp")) or (uuid7_time(identifier) if identifier else None)
-    answers = str(answers or "") if role == "tool" else None
+    answers = tuple(_answer_blocks(blocks))
+    if role == "tool" and not answers:
+        answers = (str(get("tool_call_id") or extra.get("tool_call_id") or ""),)
     return Spoken(role, text, calls, answers, timestamp, media, identifier, message)
 
 
@@ -211,6 +213,14 @@ def _call_blocks(blocks: object) -> list[object]:
         return []
     kinds = ("tool_use", "tool_call")
     return [block for block in blocks if (reader(block)("type") or reader(block)("block_type")) in kinds]
+
+
+def _answer_blocks(blocks: object) -> Iterator[str]:
+    """The ids of the calls that are answered by blocks in the content."""
+    if not isinstance(blocks, str) and isinstance(blocks, Sequence):
+        for get in map(reader, blocks):
+            if get("type") == "tool_result":
+                yield str(get("tool_use_id") or "")
 
 
 def _calls(calls: object) -> Iterator[tuple[str, str]]:
