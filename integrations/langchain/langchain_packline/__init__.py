@@ -1,3 +1,23 @@
 """packline's stages as LangChain Runnables."""
 
-__all__: list[str] = []
+from langchain_packline.builder import ContextBuilder, ContextBuilderWithContext, PromptAndContext
+from langchain_packline.compressor import ContextCompressor
+from langchain_packline.retriever import ContextRetriever
+from langchain_packline.sources import as_source, from_checkpointer, from_store, from_vector_store
+from langchain_packline.stages import Compress, Gather, Select, Structure
+
+__all__ = [
+    "Compress",
+    "ContextBuilder",
+    "ContextBuilderWithContext",
+    "ContextCompressor",
+    "ContextRetriever",
+    "Gather",
+    "PromptAndContext",
+    "Select",
+    "Structure",
+    "as_source",
+    "from_checkpointer",
+    "from_store",
+    "from_vector_store",
+]

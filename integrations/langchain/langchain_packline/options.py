@@ -1,0 +1,55 @@
+"""Options: how everything of packline for LangChain is set up, compared, shown and pickled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from langchain_packline.dumping import shown
+from packline import PacklineError
+from packline.config import check_names
+
+__all__ = ["STRICT", "Options"]
+
+STRICT = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class Options(BaseModel):
+    """A frozen set of options. What is made of them (sources, scorers, counters) is private and made anew.
+
+    Raises:
+        ConfigError: An option is unknown, with the nearest known one named, or its value cannot be used.
+    """
+
+    model_config = STRICT
+
+    def __init__(self, **options: Any) -> None:
+        check_names(type(self).__name__, options, list(type(self).model_fields))
+        try:
+            super().__init__(**options)
+        except ValidationError as error:
+            own = [detail.get("ctx", {}).get("error") for detail in error.errors()]
+            raise next((cause for cause in own if isinstance(cause, PacklineError)), error) from None
+
+    def given(self) -> dict[str, Any]:
+        """The options that were set."""
+        return {
+            name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, Options) and self.given() == other.given()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.given()))
+
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        return [(name, shown(value)) for name, value in self.given().items() if value is not None]
+
+    def __getstate__(self) -> dict[Any, Any]:
+        return {**super().__getstate__(), "__pydantic_private__": None}
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        super().__setstate__(state)
+        self.model_post_init(None)

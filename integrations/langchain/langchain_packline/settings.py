@@ -1,0 +1,102 @@
+"""Settings: every field of `ContextConfig` as an option of a Runnable, so that each can be set per call.
+
+LangChain sets fields, one by one and by name; so what a config holds together stands here apart. What is None
+here is as the config says. The values are checked by `ContextConfig` alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import SkipValidation
+
+from langchain_packline.options import STRICT, Options
+from packline import ConfigError, ContextConfig, Template
+from packline.config import Layout, RecencyMode
+
+__all__ = ["CompressSettings", "GatherSettings", "PassageSettings", "SelectSettings", "Settings"]
+
+_FIELDS = frozenset(field.name for field in dataclasses.fields(ContextConfig))
+
+
+class Settings(Options):
+    """A config, and single settings that override it.
+
+    Args:
+        config: All settings; None: the defaults (in a stage after Select: those that Select had). A mapping
+            is read by `ContextConfig.from_dict`.
+    """
+
+    model_config = STRICT
+
+    config: Annotated[ContextConfig | None, SkipValidation] = None
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Read a config given as plain data, and check all settings together."""
+        if isinstance(self.config, Mapping):
+            self.__dict__["config"] = ContextConfig.from_dict(self.config)
+        if self.config is not None and not isinstance(self.config, ContextConfig):
+            raise ConfigError("config", self.config, "a ContextConfig, a mapping of its fields, or None")
+        self.settings()
+
+    def settings(self, base: ContextConfig | None = None) -> ContextConfig:
+        """The settings that count: those given here one by one, then `config`, then `base`.
+
+        Raises:
+            ConfigError: A value is out of its range.
+        """
+        config = self.config or base or ContextConfig()
+        given = {name: getattr(self, name) for name in _FIELDS & type(self).model_fields.keys()}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return config.replace(**changes) if changes else config
+
+
+class GatherSettings(Settings):
+    """What gathering goes by; see `ContextConfig`."""
+
+    model_config = STRICT
+
+    source_timeout: Annotated[float | None, SkipValidation] = None
+    strict: Annotated[bool | None, SkipValidation] = None
+
+
+class PassageSettings(Settings):
+    """What choosing among documents goes by; see `ContextConfig`. Of a `config` no more than this counts."""
+
+    model_config = STRICT
+
+    max_tokens: Annotated[int | None, SkipValidation] = None
+    min_relevance: Annotated[float | None, SkipValidation] = None
+    recency_weight: Annotated[float | None, SkipValidation] = None
+    relevance_weight: Annotated[float | None, SkipValidation] = None
+    recency: Annotated[RecencyMode | None, SkipValidation] = None
+    half_life_days: Annotated[float | None, SkipValidation] = None
+    merge_duplicates: Annotated[bool | None, SkipValidation] = None
+    snippet_share: Annotated[float | None, SkipValidation] = None
+    enable_compression: Annotated[bool | None, SkipValidation] = None
+
+
+class SelectSettings(PassageSettings):
+    """What selecting goes by; see `ContextConfig`."""
+
+    model_config = STRICT
+
+    reserve_ratio: Annotated[float | None, SkipValidation] = None
+    recent_turns: Annotated[int | None, SkipValidation] = None
+    recent_share: Annotated[float | None, SkipValidation] = None
+    layout: Annotated[Layout | None, SkipValidation] = None
+    message_overhead: Annotated[int | None, SkipValidation] = None
+    template: Annotated[Template | None, SkipValidation] = None
+
+
+class CompressSettings(Settings):
+    """What compressing goes by; see `ContextConfig`."""
+
+    model_config = STRICT
+
+    enable_compression: Annotated[bool | None, SkipValidation] = None
+    layout: Annotated[Layout | None, SkipValidation] = None
+    message_overhead: Annotated[int | None, SkipValidation] = None
+    source_timeout: Annotated[float | None, SkipValidation] = None

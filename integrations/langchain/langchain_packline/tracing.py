@@ -1,0 +1,48 @@
+"""Tracing: the report of a build as a custom event and in the run's metadata."""
+
+from __future__ import annotations
+
+from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
+from langchain_core.callbacks.manager import BaseRunManager
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tracers.base import AsyncBaseTracer, BaseTracer
+
+from packline import Context
+
+__all__ = ["REPORT_EVENT", "areport", "report"]
+
+REPORT_EVENT = "packline_report"
+"""Name of the custom event; its data is `Context.to_dict()`."""
+
+
+def report(context: Context, run_manager: BaseRunManager, config: RunnableConfig) -> None:
+    """Let callbacks and tracers know how `context` came about."""
+    _annotate(context, run_manager)
+    if run_manager.handlers:
+        dispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
+
+
+async def areport(context: Context, run_manager: BaseRunManager, config: RunnableConfig) -> None:
+    """The same, awaited."""
+    _annotate(context, run_manager)
+    if run_manager.handlers:
+        await adispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
+
+
+def _annotate(context: Context, run_manager: BaseRunManager) -> None:
+    """Put the figures into the metadata of the run, where tracers that keep runs have it."""
+    figures: dict[str, object] = {
+        "tokens": context.tokens,
+        "max_tokens": context.max_tokens,
+        "section_tokens": dict(context.section_tokens),
+        "kept": len(context.kept),
+        "shortened": len(context.shortened),
+        "dropped": len(context.dropped),
+        "failures": [str(failure) for failure in context.failures],
+    }
+    run_manager.metadata["packline"] = figures
+    for handler in run_manager.handlers:
+        if isinstance(handler, (BaseTracer, AsyncBaseTracer)):
+            run = handler.run_map.get(str(run_manager.run_id))
+            if run is not None:
+                (run.extra or {}).setdefault("metadata", {})["packline"] = figures
