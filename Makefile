@@ -57,7 +57,7 @@ endef
 # --- what to run ---
 
 demo: .venv/.all
-	.venv/bin/python -m packline --help
+	.venv/bin/python examples/demo.py
 
 # The environments are independent of each other, so two are filled at a time; what needs them runs in order.
 test:

@@ -139,6 +139,9 @@ def build(
             help="Memories: .json, .jsonl, .md and .txt files, or a memory store.", exists=True, metavar="DIR"
         ),
     ] = None,
+    user: Annotated[
+        str, typer.Option(help="Whose memories to look into, in a memory store.", metavar="NAME")
+    ] = "default",
     instructions: Annotated[
         str | None,
         typer.Option(help="The application's instructions, or @FILE that holds them.", metavar="TEXT"),
@@ -176,7 +179,7 @@ def build(
     changes = {} if max_tokens is None else {"max_tokens": max_tokens}
     builder = ContextBuilder(
         config=settings.config.replace(**changes),
-        sources=[*knowledge(docs or (), store, warn=_warn), *memories(memory)],
+        sources=[*knowledge(docs or (), store, warn=_warn), *memories(memory, user)],
         relevance=settings.relevance if relevance is None else relevance.value,
         token_counter=counter,
     )

@@ -35,8 +35,8 @@ def knowledge(
     return [base]
 
 
-def memories(place: Path | None) -> list[object]:
-    """The memories at `place`: a store of memories, or files; no source if it is None.
+def memories(place: Path | None, user: str) -> list[object]:
+    """The memories at `place`: those of a user in a store, or all in files; no source if it is None.
 
     Raises:
         PacklineError: A file cannot be read, or Chroma is not installed.
@@ -47,4 +47,4 @@ def memories(place: Path | None) -> list[object]:
         return [read_memories(place)]
     from packline.chroma import MemoryStore
 
-    return [MemoryStore(place)]
+    return [MemoryStore(place, user_id=user)]

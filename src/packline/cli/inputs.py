@@ -55,7 +55,7 @@ def read_instructions(given: str | None) -> str | None:
     """The instructions themselves, or after an @ the file that holds them."""
     if given is None or not given.startswith("@"):
         return given
-    return _text(Path(given[1:]))
+    return _text(Path(given[1:])).rstrip()
 
 
 def read_history(path: Path) -> tuple[ContextPacket, ...]:
