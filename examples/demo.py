@@ -1,6 +1,6 @@
 """A context from a manual, a conversation and memories: by the command line, then in a LangChain chain.
 
-`make demo` runs this. Nothing is downloaded and no model is asked: the one at the end shows what it was given.
+`make demo` runs this. Nothing is downloaded and no model is asked: the one at the end shows what it is given.
 """
 
 from __future__ import annotations

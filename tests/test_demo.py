@@ -1,4 +1,4 @@
-"""`make demo`: the command line and a chain on the manual, the conversation and the memories of the project."""
+"""`make demo`: the command line and a chain on the manual, conversation and memories of the project."""
 
 import subprocess
 import sys
