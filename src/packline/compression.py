@@ -24,6 +24,9 @@ from packline.verdict import Reason, Verdict
 __all__ = ["Summarizer", "acompress", "compress"]
 
 Summarizer = Callable[[str], str] | Callable[[str], Awaitable[str]]
+_WORTH_USING = 8  # tokens
+_WIDENINGS = 3  # of one text: each is estimated a little short
+
 Steps = Generator[str, Outcome[str], Context]
 
 
@@ -109,6 +112,7 @@ class _Fitting:
         while (over := self._tokens(self.draft) - self.limit) > 0:
             verdict = self._least_valuable()
             yield from self._shorten(verdict, self._cost(verdict) - over)
+        self._widen()
         return self._finished()
 
     def _check_fixed(self) -> None:
@@ -156,6 +160,34 @@ class _Fitting:
         else:
             self.draft = self.draft.edited({verdict: None})
             self.out.append(dataclasses.replace(verdict, shortened=None, reason=Reason.OVER_BUDGET))
+
+    def _widen(self) -> None:
+        """Let shortened texts have what the estimates left over, best first."""
+        verdicts = [verdict for part in self.draft.sections for verdict in part.verdicts]
+        shortened = [verdict for verdict in verdicts if verdict.reason is Reason.SHORTENED]
+        for verdict in sorted(shortened, key=lambda verdict: -(verdict.score or 0.0)):
+            wider: Verdict | None = verdict
+            room = self._cost(verdict) - self.counter.count(self.draft.template.head(verdict.packet))
+            for _ in range(_WIDENINGS):
+                spare = self.limit - self._tokens(self.draft)
+                if wider is None or spare < _WORTH_USING:
+                    break
+                room += spare
+                wider = self._wider(wider, room)
+
+    def _wider(self, verdict: Verdict, room: int) -> Verdict | None:
+        """Put more of the text in its place, as far as the whole prompt allows; None if it does not."""
+        content = verdict.packet.content
+        text = shorten(content, self.draft.selection.request.question, room, self.counter)
+        wider = dataclasses.replace(verdict, shortened=text)
+        if text == content:
+            wider = dataclasses.replace(verdict, shortened=None, limit=None, reason=Reason.SELECTED)
+        wider = dataclasses.replace(wider, tokens=self._cost(wider))
+        draft = self.draft.edited({verdict: wider})
+        if self._cost(wider) <= self._cost(verdict) or self._tokens(draft) > self.limit:
+            return None
+        self.draft = draft
+        return wider
 
     def _checked(self, outcome: Outcome[str], room: int) -> str:
         """The summary, if it is one and fits; else an empty text, and a failure in the report."""

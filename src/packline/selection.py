@@ -212,6 +212,7 @@ class _Filling:
                 break
             self._consider(row, said, misses)
         self._settle_state()
+        self._widen()
         self._keep_snippet(misses)
 
     def _consider(self, row: int, said: Duplicates[int], misses: list[int]) -> None:
@@ -229,21 +230,38 @@ class _Filling:
         limit = None
         if tokens > self.budget and self.config.enable_compression:  # it could never stand whole
             limit = min(self.left, int(self.config.snippet_share * self.budget))
-        if (tokens if limit is None else limit) > self.left or (limit is not None and limit < LEAST_SNIPPET):
+        if (tokens if limit is None else limit) > self.left or (
+            limit is not None and limit < self._least(row)
+        ):
             misses.append(row)
             return
         self._keep(row, Reason.SELECTED, tokens, limit)
         if merging:
             said.add(row, packet.content)
 
+    def _widen(self) -> None:
+        """What is left goes to those that do not stand whole, best first."""
+        for row, (reason, tokens, limit) in self.kept.items():
+            if limit is not None and reason is Reason.SELECTED:
+                more = min(tokens - limit, self.left)
+                self.kept[row] = (reason, tokens, limit + more)
+                self.left -= more
+
     def _keep_snippet(self, misses: Sequence[int]) -> None:
-        """What is left goes to the best of those that did not fit, unless it would be a stub."""
+        """What is left goes to the best of those that did not fit, unless it would be a stub.
+
+        To one of which a quarter can stand, where there is one.
+        """
         if not self.config.enable_compression or not self.config.snippet_share:
             return
-        for row in misses:
-            if self.left >= max(LEAST_SNIPPET, self.tokens[row] // 4):
-                self._keep(row, Reason.SELECTED, self.tokens[row], self.left)
-                return
+        fitting = [row for row in misses if self.left >= self._least(row)]
+        large = [row for row in fitting if self.left >= self.tokens[row] // 4]
+        for row in (large or fitting)[:1]:
+            self._keep(row, Reason.SELECTED, self.tokens[row], self.left)
+
+    def _least(self, row: int) -> int:
+        """Tokens in which something of the packet can be said, its head included."""
+        return LEAST_SNIPPET + self.counter.count(self.config.template.head(self.pool.packets[row]))
 
     def _keep(self, row: int, reason: Reason, tokens: int, limit: int | None) -> None:
         self.kept[row] = (reason, tokens, limit)
