@@ -10,15 +10,39 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import SkipValidation
+from pydantic import BeforeValidator, SkipValidation
 
 from langchain_packline.options import STRICT, Options
 from packline import ConfigError, ContextConfig, Template
 from packline.config import Layout, RecencyMode
 
-__all__ = ["CompressSettings", "GatherSettings", "PassageSettings", "SelectSettings", "Settings"]
+__all__ = [
+    "CompressSettings",
+    "GatherSettings",
+    "PassageSettings",
+    "SelectSettings",
+    "Settings",
+    "TemplateOption",
+]
 
 _FIELDS = frozenset(field.name for field in dataclasses.fields(ContextConfig))
+
+
+def _config(given: object) -> ContextConfig | None:
+    if isinstance(given, Mapping):
+        return ContextConfig.from_dict(given)
+    if given is not None and not isinstance(given, ContextConfig):
+        raise ConfigError("config", given, "a ContextConfig, a mapping of its fields, or None")
+    return given
+
+
+def _template(given: object) -> Template | None:
+    if given is not None and not isinstance(given, (Template, Mapping)):
+        raise ConfigError("template", given, "a Template, a mapping of its fields, or None")
+    return ContextConfig.from_dict({"template": given}).template if isinstance(given, Mapping) else given
+
+
+TemplateOption = Annotated[Template | None, SkipValidation, BeforeValidator(_template)]
 
 
 class Settings(Options):
@@ -31,14 +55,10 @@ class Settings(Options):
 
     model_config = STRICT
 
-    config: Annotated[ContextConfig | None, SkipValidation] = None
+    config: Annotated[ContextConfig | None, SkipValidation, BeforeValidator(_config)] = None
 
     def model_post_init(self, context: Any, /) -> None:
-        """Read a config given as plain data, and check all settings together."""
-        if isinstance(self.config, Mapping):
-            self.__dict__["config"] = ContextConfig.from_dict(self.config)
-        if self.config is not None and not isinstance(self.config, ContextConfig):
-            raise ConfigError("config", self.config, "a ContextConfig, a mapping of its fields, or None")
+        """Check all settings together."""
         self.settings()
 
     def settings(self, base: ContextConfig | None = None) -> ContextConfig:
@@ -88,7 +108,7 @@ class SelectSettings(PassageSettings):
     recent_share: Annotated[float | None, SkipValidation] = None
     layout: Annotated[Layout | None, SkipValidation] = None
     message_overhead: Annotated[int | None, SkipValidation] = None
-    template: Annotated[Template | None, SkipValidation] = None
+    template: TemplateOption = None
 
 
 class CompressSettings(Settings):

@@ -16,7 +16,7 @@ from langchain_packline.inputs import PromptInput, arequest_of, request_of
 from langchain_packline.models import counter_of, scorer_of, summarizer_of
 from langchain_packline.options import STRICT
 from langchain_packline.prompts import prompt_value
-from langchain_packline.settings import CompressSettings, GatherSettings, SelectSettings
+from langchain_packline.settings import CompressSettings, GatherSettings, SelectSettings, TemplateOption
 from langchain_packline.sources import sources_of
 from langchain_packline.stage import Stage, described
 from langchain_packline.tracing import areport, report
@@ -28,7 +28,6 @@ from packline import (
     Relevance,
     Selection,
     Source,
-    Template,
     acompress,
     agather,
     compress,
@@ -139,7 +138,7 @@ class Structure(Stage[Selection, Draft]):
 
     model_config = STRICT
 
-    template: Annotated[Template | None, SkipValidation] = None
+    template: TemplateOption = None
 
     def _run(self, value: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig) -> Draft:
         _check(value, Selection)
