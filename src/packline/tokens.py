@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
-import operator
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import lru_cache
 from itertools import accumulate
+from numbers import Integral
 from pathlib import Path
-from typing import Protocol, SupportsIndex, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import regex
 import tiktoken
@@ -106,10 +106,13 @@ class TokenCounter:
         if ends and ends[-1] == len(text) and self._tokens(text) <= limit:
             return text
         fitting = self._fitting(text, ends, limit)
-        # The last character may complete a shorter token: look a little further, then back.
-        for last in range(min(fitting + _LOOK_AHEAD, len(ends)), fitting, -1):
+        # The next character may complete a shorter token: look a little further, as long as that helps.
+        last = min(fitting + _LOOK_AHEAD, len(ends))
+        while last > fitting:
             if self._tokens(text[: ends[last - 1]]) <= limit:
-                return text[: ends[last - 1]]
+                fitting, last = last, min(last + _LOOK_AHEAD, len(ends))
+            else:
+                last -= 1
         return text[: ends[fitting - 1]] if fitting else ""
 
     def _fitting(self, text: str, ends: Sequence[int], limit: int) -> int:
@@ -143,9 +146,9 @@ class TokenCounter:
 
     def _tokens(self, text: str) -> int:
         measured = self._measure(sound(text))
-        if isinstance(measured, bool) or not isinstance(measured, SupportsIndex):
+        if isinstance(measured, bool) or not isinstance(measured, (int, Integral)):
             return _length(measured, self.name)
-        tokens = operator.index(measured)  # an int, or one of numpy's
+        tokens = int(measured)  # an int, or one of numpy's
         if tokens < 0:
             raise ConfigError("token_counter", measured, "a callable that returns a whole number from 0")
         return tokens
