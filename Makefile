@@ -17,6 +17,8 @@ PYTHON_LOWEST ?= $(shell for candidate in $(PYTHON) python3.11; do \
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export HYPOTHESIS_PROFILE ?= ci
+# Property tests run at full length once, in the development environment.
+FEW_CASES := HYPOTHESIS_PROFILE=quick PACKLINE_CASES=20
 
 INSTALL := -m pip install --quiet --no-compile
 
@@ -79,12 +81,12 @@ wheel: .venv/.dev .venv-wheel/.test
 	rm -rf dist
 	.venv/bin/python -m build --no-isolation --outdir dist . >/dev/null
 	.venv-wheel/bin/python $(INSTALL) --no-deps --force-reinstall dist/*.whl
-	HYPOTHESIS_PROFILE=quick PACKLINE_INSTALLED=wheel .venv-wheel/bin/pytest tests README.md --ignore=tests/test_notebooks.py
+	$(FEW_CASES) PACKLINE_INSTALLED=wheel .venv-wheel/bin/pytest tests README.md --ignore=tests/test_notebooks.py
 
 # And once more with the oldest versions that pyproject.toml allows, whose own warnings are no news.
 ifneq ($(PYTHON_LOWEST),)
 lowest: .venv-lowest/.test
-	HYPOTHESIS_PROFILE=quick .venv-lowest/bin/pytest -W default tests --ignore=tests/test_notebooks.py
+	$(FEW_CASES) .venv-lowest/bin/pytest -W default tests --ignore=tests/test_notebooks.py
 else
 lowest:
 	@echo "skipped: the lowest versions are tested on Python 3.11, and none was found" >&2
