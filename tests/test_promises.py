@@ -32,8 +32,8 @@ def words(text: str) -> int:
 
 
 def joined(text: str) -> int:
-    """Not additive: two texts may count more or less together than apart."""
-    return math.ceil(len(text) / 3) + 2 * text.count("\n\n") - (text.count("a") // 5)
+    """Not additive: texts count more together than apart, so that every estimate is too low."""
+    return math.ceil(len(text) / 3) + text.count("\n") ** 2 // 8
 
 
 COUNTERS = [characters, words, joined]
