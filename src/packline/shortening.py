@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING
 
-from packline.relevance.words import words
+from packline.relevance.words import is_gram, words
 from packline.sentences import Span, pieces, sentences
 
 if TYPE_CHECKING:
@@ -19,17 +20,24 @@ if TYPE_CHECKING:
 
 __all__ = ["shorten"]
 
-_LEAST_PIECE = 24  # characters
+_LEAST_PIECE = 8  # characters
 _PIECES = 6  # of a sentence that is too long, in the room there is
+_OPENING = 0.1  # of the best match, for the title and the first sentence
+_OPENERS = 2
+_REPEATS = 4  # from here on a word counts no less
+_STEM = 5
+_K1, _B = 1.2, 0.3
+_MISSES = 50  # sentences in a row that do not fit; then it is full
 
 
 def shorten(text: str, query: str, limit: int, counter: Counter, marker: str = "…") -> str:
     """What matters most in `text` for `query`, in at most `limit` tokens.
 
-    A text that fits is returned unchanged. Of a longer one, the sentences that share the most telling words
-    with the question are kept, in their order and letter by letter, with `marker` wherever something
-    else than white space is left out. Of a sentence that is too long for the limit, pieces are kept in the
-    same way, parted between words where there are any, and never within a grapheme cluster.
+    A text that fits is returned unchanged. Of a longer one, the sentences that together have most of the
+    question's words, the rarest before all, are kept in their order and letter by letter, with `marker`
+    wherever something else than white space is left out; where nothing matches, those at the beginning. Of a
+    sentence that is too long for the limit, pieces are kept in the same way, parted between words where
+    there are any, and never within a grapheme cluster.
 
     Args:
         limit: Tokens of the result, markers included, by `counter.count` of the whole.
@@ -46,7 +54,7 @@ def shorten(text: str, query: str, limit: int, counter: Counter, marker: str = "
     tokens = counter.count(text)
     if tokens <= limit:
         return text
-    spans = _spans(text, len(text) * limit // tokens)
+    spans = _spans(text, len(text) * max(limit - 2 * counter.count(marker), 0) // tokens)
     if not spans:
         return ""
     order = _ranked(text, query, spans)
@@ -75,13 +83,66 @@ def _spans(text: str, size: int) -> list[Span]:
 
 
 def _ranked(text: str, query: str, spans: Sequence[Span]) -> list[int]:
-    """The places of `spans`, best first; earlier ones first among equals."""
-    bags = [Tally(words(text[start:end])) for start, end in spans]
-    frequency = Tally(word for bag in bags for word in bag)
-    asked = set(words(query)) & frequency.keys()
-    idf = {word: math.log(1 + (len(spans) - n + 0.5) / (n + 0.5)) for word in asked if (n := frequency[word])}
-    scores = [sum(idf[word] for word in asked if word in bag) for bag in bags]
-    return sorted(range(len(spans)), key=lambda at: (-scores[at], at))
+    """The places of `spans`, best first; earlier ones first among equals.
+
+    The best is always the one that adds the most to those before it: a word of the question counts half as
+    much each time that it has been there (the lazy greedy method: what a span adds can only fall).
+    """
+    matches = _matches([words(text[start:end]) for start, end in spans], query)
+    most = max((sum(found.values()) for found in matches.values()), default=0.0)
+    opening = dict.fromkeys(range(min(_OPENERS, len(spans))), _OPENING * most)
+    seen: Tally[str] = Tally()
+
+    def added(at: int) -> float:
+        again = (weight * 0.5 ** min(seen[term], _REPEATS) for term, weight in matches.get(at, {}).items())
+        return opening.get(at, 0.0) + sum(again)
+
+    queue = [(-added(at), at) for at in sorted({*matches, *opening})]
+    heapify(queue)
+    order: dict[int, None] = {}
+    while queue:
+        value, at = queue[0]
+        now = -added(at)
+        if now > value:
+            heapreplace(queue, (now, at))
+            continue
+        heappop(queue)
+        order[at] = None
+        seen.update(matches.get(at, {}).keys())
+    return list(order | dict.fromkeys(range(len(spans))))
+
+
+def _terms(found: Sequence[str]) -> list[str]:
+    """Words by their first five characters, which stand for all of one stem; longer ones also whole."""
+    return [*(word[:_STEM] for word in found), *(word for word in found if len(word) > _STEM)]
+
+
+def _matches(texts: Sequence[Sequence[str]], query: str) -> dict[int, dict[str, float]]:
+    """What each of the question's terms is worth in each of the sentences that have one.
+
+    BM25 with k1 = 1.2 and b = 0.3 (a sentence is hardly worse for being long). Rarity is counted over the
+    sentences of the text; it is squared, except in scripts without spaces, so that "what" and "did" weigh
+    little.
+    """
+    asked = set(_terms(words(query)))
+    counts = {at: Tally(term for term in _terms(found) if term in asked) for at, found in enumerate(texts)}
+    holding = Tally(term for found in counts.values() for term in found)
+    mean = sum(map(len, texts)) / len(texts) or 1.0
+    most = math.log(2 * len(texts) + 2)
+
+    def weight(term: str) -> float:
+        rarity = math.log1p((len(texts) - holding[term] + 0.5) / (holding[term] + 0.5)) / most
+        return rarity if is_gram(term) else rarity**2
+
+    weights = {term: weight(term) for term in holding}
+    return {
+        at: {
+            term: weights[term] * times / (times + _K1 * (1 - _B + _B * len(texts[at]) / mean))
+            for term, times in found.items()
+        }
+        for at, found in counts.items()
+        if found
+    }
 
 
 def _chosen(
@@ -91,14 +152,18 @@ def _chosen(
     gap = counter.count(f" {marker}") if marker else 0
     chosen: set[int] = set()
     left = room - gap
+    misses = 0
     for at in order:
-        if left <= 0:
+        if left <= 0 or misses > _MISSES:
             break
         beside = (at == 0 or at - 1 in chosen) + (at == len(spans) - 1 or at + 1 in chosen)
         cost = counter.count(text[spans[at].start : spans[at].end]) + gap * (1 - beside)
         if cost <= left:
             chosen.add(at)
             left -= cost
+            misses = 0
+        else:
+            misses += 1
     return chosen
 
 
