@@ -15,6 +15,7 @@ from packline.packet import Kind
 from packline.report.cells import document_of, number, one_line, visible
 from packline.report.style import STYLE
 from packline.report.table import budget_parts, by_reason, why
+from packline.template import Template
 from packline.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -25,17 +26,19 @@ __all__ = ["to_html"]
 _ROWS = 100
 _FEW = 10  # rows that need no click to be seen
 _COLUMNS = (
-    ("kind", 94, ""),
-    ("source", 184, ""),
+    ("kind", 88, ""),
+    ("source", 158, ""),
     ("text", None, ""),
-    ("relevance", 88, "figure"),
-    ("recency", 78, "figure"),
-    ("score", 62, "figure"),
-    ("tokens", 68, "figure"),
-    ("why", 172, ""),
+    ("relevance", 80, "figure"),
+    ("recency", 68, "figure"),
+    ("score", 56, "figure"),
+    ("tokens", 62, "figure"),
+    ("why", 142, ""),
 )
 _COLOURS = 6  # and one more for what stands between the sections
-_KIND_COLOURS = {Kind.STATE: 2, Kind.EVIDENCE: 3, Kind.MEMORY: 1, Kind.HISTORY: 4, Kind.OTHER: 5}
+# A section has its colour whether or not the others are there, and its packets have the same.
+_PLACES = {section.title: place for place, section in enumerate(Template().sections)}
+_KINDS = {kind: _PLACES[Template().section_of(kind).title] for kind in Kind}
 
 
 def to_html(context: Context, *, rows: int = _ROWS) -> str:
@@ -80,7 +83,8 @@ def _budget(context: Context) -> str:
     bar, legend = [], []
     sections = len(context.section_tokens)
     for place, (title, tokens) in enumerate(budget_parts(context)):
-        colour = f"--c:var(--c{place % _COLOURS if place < sections else _COLOURS})"
+        shade = _PLACES.get(title, place) % _COLOURS if place < sections else _COLOURS
+        colour = f"--c:var(--c{shade})"
         name = escape(title)
         share = f"{100 * tokens / context.max_tokens:.3f}%"
         bar.append(f'<i style="{colour};width:{share}" title="{name}: {tokens:,}"></i>')
@@ -137,7 +141,7 @@ def _row(verdict: Verdict) -> str:
     )
     cells = "".join(f'<td class="figure">{figure}</td>' for figure in figures)
     return (
-        f'<tr><td><span class="kind" style="--c:var(--c{_KIND_COLOURS.get(packet.kind, 0)})">'
+        f'<tr><td><span class="kind" style="--c:var(--c{_KINDS[packet.kind]})">'
         f"{packet.kind.value}</span></td>"
         f'<td class="from" title="{source}: {escape(document)} ({identity})">{name}'
         f"<small>{below}</small></td>"

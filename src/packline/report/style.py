@@ -60,9 +60,9 @@ summary:focus-visible { outline: 2px solid var(--c0); outline-offset: -2px; bord
 summary span { font-weight: 400; color: var(--soft); margin-left: 6px; }
 .scroll { max-height: 420px; overflow: auto; margin: 0 0 10px; border: 1px solid var(--line);
   border-radius: 8px; }
-table { width: 100%; min-width: 860px; table-layout: fixed; border-collapse: separate; border-spacing: 0;
+table { width: 100%; min-width: 780px; table-layout: fixed; border-collapse: separate; border-spacing: 0;
   border: 0; margin: 0; font-size: 12.5px; line-height: 1.45; color: inherit; background: none; }
-table thead tr th, table tbody tr td { border: 0; border-bottom: 1px solid var(--line); padding: 5px 9px;
+table thead tr th, table tbody tr td { border: 0; border-bottom: 1px solid var(--line); padding: 5px 8px;
   text-align: left; vertical-align: top; background: none; color: inherit; font-weight: 400; max-width: none;
   overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 table tbody tr:nth-child(n), table tbody tr:nth-child(n):hover { background: none; }
