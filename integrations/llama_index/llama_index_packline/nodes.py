@@ -95,17 +95,23 @@ def node_of(packet: ContextPacket) -> NodeWithScore:
     return packet.origin
 
 
-def with_text(node: BaseNode, text: str) -> BaseNode:
+def with_text(node: BaseNode, text: str, *, alone: bool = False) -> BaseNode:
     """A copy of `node` with another text, which shares nothing with it that could be changed.
 
     Its embedding and its place in the document are those of the old text and so are cleared. Hidden from
     models, its metadata say what it was made from: `packline_original_hash` and `packline_original_length`
     (characters).
+
+    Args:
+        alone: Hide all other metadata from models too, where `text` says already what they are to see.
     """
     hidden = {ORIGINAL_HASH: node.hash, ORIGINAL_LENGTH: len(shown(node, MetadataMode.NONE))}
     changes: dict[str, object] = {
         "metadata": {**copy.deepcopy(node.metadata), **hidden},
-        "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, *hidden],
+        "excluded_llm_metadata_keys": [
+            *(node.metadata if alone else node.excluded_llm_metadata_keys),
+            *hidden,
+        ],
         "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, *hidden],
         "relationships": dict(node.relationships),
         "embedding": None,
@@ -123,18 +129,21 @@ def with_text(node: BaseNode, text: str) -> BaseNode:
     return copied
 
 
-def used_nodes(verdicts: Iterable[Verdict]) -> list[NodeWithScore]:
-    """The nodes behind `verdicts`: the given objects, or copies where they were shortened."""
+def used_nodes(verdicts: Iterable[Verdict], *, with_metadata: bool = False) -> list[NodeWithScore]:
+    """The nodes behind `verdicts`: the given objects, or copies where they were shortened.
+
+    Args:
+        with_metadata: The packets were made with it: see `packets_of_nodes`.
+    """
     nodes = []
     for verdict in verdicts:
-        origin = verdict.packet.origin
-        if isinstance(origin, NodeWithScore):
-            shortened = verdict.shortened
+        origin, text = verdict.packet.origin, verdict.shortened
+        if isinstance(origin, NodeWithScore) and text is not None:
             nodes.append(
-                origin
-                if shortened is None
-                else NodeWithScore(node=with_text(origin.node, shortened), score=origin.score)
+                NodeWithScore(node=with_text(origin.node, text, alone=with_metadata), score=origin.score)
             )
+        elif isinstance(origin, NodeWithScore):
+            nodes.append(origin)
     return nodes
 
 

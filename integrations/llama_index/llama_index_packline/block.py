@@ -1,0 +1,118 @@
+"""ContextMemoryBlock: of a long conversation, the turns that matter for what is asked now.
+
+LlamaIndex's `Memory` hands old messages to its blocks; this one keeps them all, and gives back those that
+packline selects for the last question, under a budget of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.bridge.pydantic import ConfigDict, Field, field_validator
+from llama_index.core.memory import BaseMemoryBlock
+
+from llama_index_packline.counting import counter_of
+from llama_index_packline.events import ContextEvent, dispatcher
+from llama_index_packline.postprocessor import scorer
+from packline import Context, ContextConfig, acompress, agather, select, structure
+from packline.conversation import read_message, turns
+from packline.passages import Passages
+from packline.request import Request
+from packline.shortening import shorten
+
+__all__ = ["ContextMemoryBlock"]
+
+
+class ContextMemoryBlock(BaseMemoryBlock[str]):
+    """Keeps the messages that a `Memory` flushes, and recalls those that matter for the last user message.
+
+    What it gives is a transcript in the order in which it was spoken, a tool call always with its results. A
+    turn too long to stand whole is shortened. Where nothing has to do with the question, it gives nothing.
+
+    Args:
+        name: Of the block in the memory's template.
+        max_tokens: Upper limit of the transcript, the speakers' names included.
+        relevance: As in `ContextBuilder`.
+        min_relevance: Turns below this, in [0, 1], are not recalled.
+        token_counter: Anything that `packline.token_counter` takes; None: `Settings.tokenizer`, looked up at
+            each call.
+        messages: What it has kept so far, oldest first. Of several sessions, each is told only its own.
+
+    >>> import asyncio
+    >>> block = ContextMemoryBlock(max_tokens=35, token_counter=len)
+    >>> said = [ChatMessage("My cat is called Miso."), ChatMessage("It rains.")]
+    >>> asyncio.run(block.aput(said))
+    >>> asyncio.run(block.aget([ChatMessage("What is my cat called?")]))
+    'user: My cat is called Miso.'
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
+
+    name: str = "earlier_conversation"
+    max_tokens: int = 1000
+    relevance: Any = "lexical"
+    min_relevance: float = 0.1
+    token_counter: Any = None
+    messages: list[ChatMessage] = Field(default_factory=list)
+
+    @field_validator("max_tokens", "min_relevance", mode="before")
+    @classmethod
+    def _checked_setting(cls, value: Any, info: Any) -> Any:
+        ContextConfig().replace(**{str(info.field_name): value})
+        return value
+
+    @field_validator("relevance", mode="after")
+    @classmethod
+    def _checked_relevance(cls, value: Any) -> Any:
+        scorer(value)
+        return value
+
+    @field_validator("token_counter", mode="after")
+    @classmethod
+    def _checked_counter(cls, value: Any) -> Any:
+        if value is not None:
+            counter_of(value)
+        return value
+
+    async def recall(self, question: str, *, session_id: str | None = None) -> Context:
+        """What the block tells for `question`, with the account of why; `text` is what it gives."""
+        kept = [message for message in self.messages if _is_of(message, session_id)]
+        request = Request(question=question, packets=turns(kept), now=datetime.now(UTC))
+        config = ContextConfig(max_tokens=self.max_tokens, min_relevance=self.min_relevance)
+        selection = select(
+            await agather(request),
+            relevance=scorer(self.relevance),
+            counter=counter_of(self.token_counter),
+            config=Passages.config(config, separator="\n"),
+        )
+        context = await acompress(structure(selection))
+        dispatcher.event(ContextEvent(context=context))
+        return context
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        question = _last_question(messages or [])
+        if not question or not self.messages:
+            return ""
+        return (await self.recall(question, session_id=block_kwargs.get("session_id"))).text
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        self.messages.extend(messages)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """`content` in so many tokens less, by whole lines and sentences; None where nothing is left."""
+        counter = counter_of(self.token_counter)
+        return shorten(content, "", counter.count(content) - tokens_to_truncate, counter) or None
+
+
+def _is_of(message: ChatMessage, session_id: str | None) -> bool:
+    """Whether `message` is of the session; the memory that gave it says so in its `additional_kwargs`."""
+    told = message.additional_kwargs.get("session_id")
+    return session_id is None or told is None or told == session_id
+
+
+def _last_question(messages: Sequence[ChatMessage]) -> str:
+    asked = (message for message in reversed(messages) if message.role == MessageRole.USER)
+    return next((read_message(message, "messages").text.strip() for message in asked), "")

@@ -1,0 +1,151 @@
+"""Memory: the conversation and the memories that LlamaIndex keeps, read whole and once.
+
+`get()` of a buffer cuts by its own rules, and in quadratic time. What packline chooses from is everything
+that there is, so that is what is read: all messages of a store, and what each memory block says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemory, BaseMemoryBlock, Memory, SimpleComposableMemory, VectorMemory
+from llama_index.core.storage.chat_store.base_db import MessageStatus
+
+from packline import ConfigError, ContextPacket, Kind, Source
+from packline.attempt import Call, settle
+from packline.conversation import read_message, turns
+
+__all__ = ["aread_memory", "memory_sources", "read_memory"]
+
+_WARM: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_WARMING = threading.Lock()
+
+
+def read_memory(memory: object, *, question: str = "", archived: bool = False) -> list[ChatMessage]:
+    """All messages of a memory, oldest first, as `conversation_history=` takes them.
+
+    Works inside a running event loop too, though it blocks it; there, `aread_memory` does not.
+
+    Args:
+        memory: Any LlamaIndex memory, or a list of messages, which is returned as it is.
+        question: What a memory that can only search, such as `VectorMemory`, is searched for.
+        archived: Of a `Memory`, read also what it has flushed to its blocks.
+
+    Raises:
+        ConfigError: It is neither.
+
+    >>> from llama_index.core.memory import ChatMemoryBuffer
+    >>> buffer = ChatMemoryBuffer.from_defaults(chat_history=[ChatMessage("Hello!")])
+    >>> [message.content for message in read_memory(buffer)]
+    ['Hello!']
+    """
+
+    async def read() -> list[ChatMessage]:
+        return await aread_memory(memory, question=question, archived=archived)
+
+    outcome = settle([Call("memory", threading.TIMEOUT_MAX, arun=read)])[0]
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.value or []
+
+
+async def aread_memory(memory: object, *, question: str = "", archived: bool = False) -> list[ChatMessage]:
+    """The same as `read_memory`, awaited."""
+    if isinstance(memory, (list, tuple)):
+        return list(memory)
+    if isinstance(memory, Memory):
+        await _warmed(memory)
+        return await memory.aget_all(status=None if archived else MessageStatus.ACTIVE)
+    if isinstance(memory, SimpleComposableMemory):
+        return await aread_memory(memory.primary_memory, question=question, archived=archived)
+    if isinstance(memory, VectorMemory):  # it cannot list what it has
+        return await memory.aget(question)
+    if isinstance(memory, BaseMemory):
+        return list(await memory.aget_all())
+    raise ConfigError("memory", memory, "a LlamaIndex memory, or a list of messages")
+
+
+def memory_sources(
+    memory: BaseMemory, *, name: str = "memory", archived: bool = False, timeout: float | None = None
+) -> list[Source]:
+    """The memory as sources: its messages, and each of its blocks or secondary memories for itself.
+
+    So a block that fails costs only itself. Messages become one packet a turn, of kind history; a block
+    becomes one packet of kind memory.
+
+    Args:
+        name: Of the messages in the report; blocks are called "memory/block".
+        archived: See `read_memory`.
+        timeout: Seconds for each; None: the config's.
+    """
+
+    async def messages(question: str) -> Sequence[ContextPacket]:
+        return turns(await aread_memory(memory, question=question, archived=archived))
+
+    spoken = Source(name, aask=messages, kind=Kind.HISTORY, timeout=timeout)
+    return [spoken, *block_sources(memory, name=name, timeout=timeout)]
+
+
+def block_sources(memory: object, *, name: str = "memory", timeout: float | None = None) -> list[Source]:
+    """What a memory has beside its messages."""
+    if isinstance(memory, Memory):
+        return [_block_source(memory, block, name, timeout) for block in memory.memory_blocks]
+    if isinstance(memory, SimpleComposableMemory):
+        return [
+            _secondary_source(secondary, f"{name}/{place}", timeout)
+            for place, secondary in enumerate(memory.secondary_memory_sources)
+        ]
+    return []
+
+
+def _secondary_source(secondary: BaseMemory, name: str, timeout: float | None) -> Source:
+    async def ask(question: str) -> Sequence[ContextPacket]:
+        return turns(await secondary.aget(question))
+
+    return Source(name, aask=ask, kind=Kind.HISTORY, timeout=timeout)
+
+
+def _block_source(memory: Memory, block: BaseMemoryBlock[Any], name: str, timeout: float | None) -> Source:
+    async def ask(question: str) -> list[ContextPacket]:
+        messages = await aread_memory(memory)
+        content = await block.aget(
+            [*messages, ChatMessage(role="user", content=question)], session_id=memory.session_id
+        )
+        text = _block_text(content)
+        return [ContextPacket(text, kind=Kind.MEMORY, id=block.name, origin=block)] if text.strip() else []
+
+    return Source(f"{name}/{block.name}", aask=ask, kind=Kind.MEMORY, timeout=timeout)
+
+
+def _block_text(content: str | list[Any] | None) -> str:
+    """What a block answered as text: it may give a text, content blocks or messages."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if any(isinstance(part, ChatMessage) for part in content):
+        spoken = [read_message(message, "block") for message in content]
+        return "\n".join(f"{one.role}: {one.text}" for one in spoken)
+    return read_message({"role": "memory", "content": content}, "block").text
+
+
+async def _warmed(memory: Memory) -> None:
+    """Let the store make its tables before anyone else asks it: of several first calls at once, all fail.
+
+    The lock is polled, since it must hold across threads and must not block this thread's loop; and the first
+    call is made on this loop, to which the store's connections may be bound.
+    """
+    store = memory.sql_store
+    while _WARM.get(id(store)) is not store:
+        if not _WARMING.acquire(blocking=False):
+            await asyncio.sleep(0.001)
+            continue
+        try:
+            if _WARM.get(id(store)) is not store:
+                await store.get_messages(memory.session_id, limit=1)
+                _WARM[id(store)] = store
+        finally:
+            _WARMING.release()
