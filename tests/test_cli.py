@@ -155,7 +155,7 @@ def test_settings_come_from_a_file_and_options_go_before_them(
 
     assert data["max_tokens"] == 90
     assert {entry["reason"] for entry in data["dropped"]} == {"below_min_relevance"}
-    assert relevance(data) == 3 / 8  # Jaccard: the, rain, gauge of eight words
+    assert relevance(data) == 2 / 9  # Jaccard, as in the book: "the", "rain" of nine words
     assert changed["max_tokens"] == 120
     assert relevance(changed) != relevance(data)
 
