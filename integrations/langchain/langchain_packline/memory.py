@@ -22,9 +22,11 @@ _EXPECTED = (
 
 def holds_messages(thing: object) -> bool:
     """Whether `thing` is an object with a conversation in it, such as a chat history."""
-    return not isinstance(thing, type) and (
-        hasattr(type(thing), "messages") or hasattr(thing, "aget_messages")
-    )
+    return hasattr(thing, "aget_messages") or hasattr(type(thing), "messages") or "messages" in _fields(thing)
+
+
+def _fields(thing: object) -> Mapping[str, object]:
+    return getattr(thing, "__dict__", {})
 
 
 def messages_of(thing: object, name: str = "chat_history") -> Iterable[object]:
@@ -43,9 +45,7 @@ def messages_of(thing: object, name: str = "chat_history") -> Iterable[object]:
     if callable(messages):
         messages = messages()
     if messages is None and hasattr(thing, "aget_messages"):
-        raise ConfigError(
-            name, thing, "readable without waiting (use ainvoke, since it has only aget_messages)"
-        )
+        raise ConfigError(name, thing, "readable without waiting, or awaited by ainvoke")
     return _list(messages, thing, name)
 
 
