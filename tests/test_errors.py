@@ -25,8 +25,8 @@ def test_a_budget_error_names_both_numbers_the_largest_section_and_the_way_out()
     error = BudgetError(812, 500, "Role & Policies")
 
     assert str(error) == (
-        "fixed sections need 812 tokens but the budget is 500: shorten [Role & Policies], the largest, or raise "
-        "max_tokens to 812 or more"
+        "fixed sections need 812 tokens but the budget is 500: shorten [Role & Policies], the largest, "
+        "or raise max_tokens to 812 or more"
     )
     assert (error.needed, error.budget, error.largest) == (812, 500, "Role & Policies")
 

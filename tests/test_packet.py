@@ -104,7 +104,7 @@ def test_numbers_of_numpys_become_plain_ones():
 
 
 def test_a_naive_time_is_read_as_local_time():
-    naive = datetime(2024, 5, 8, 14, 30)  # noqa: DTZ001
+    naive = datetime(2024, 5, 8, 14, 30)
 
     packet = ContextPacket("x", timestamp=naive)
 

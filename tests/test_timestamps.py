@@ -13,14 +13,14 @@ MOMENT = datetime(2024, 5, 8, 14, 30, tzinfo=UTC)
 
 
 def local(*parts: int) -> datetime:
-    return datetime(*parts).astimezone()  # type: ignore[arg-type]  # noqa: DTZ001
+    return datetime(*parts).astimezone()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("value", "moment"),
     [
         (MOMENT, MOMENT),
-        (datetime(2024, 5, 8, 14, 30), local(2024, 5, 8, 14, 30)),  # noqa: DTZ001
+        (datetime(2024, 5, 8, 14, 30), local(2024, 5, 8, 14, 30)),
         (date(2024, 5, 8), local(2024, 5, 8)),
         ("2024-05-08T14:30:00Z", MOMENT),
         ("2024-05-08T14:30:00+00:00", MOMENT),

@@ -1,4 +1,4 @@
-"""Counts are exact for the tokenizer that is asked, and a cut is the longest whole-character head that fits."""
+"""Counts are exact for the tokenizer asked, and a cut is the longest head of whole characters that fits."""
 
 import hashlib
 import os
@@ -130,8 +130,8 @@ def test_an_encode_method_without_the_option_for_special_tokens_will_do():
     "spec",
     [
         len,
-        lambda text: len(text),
-        lambda text: list(text),
+        lambda text: len(text) + 0,
+        list,
         lambda text: np.int64(len(text)),
         lambda text: np.zeros(len(text)),
     ],
@@ -165,7 +165,7 @@ def test_what_names_no_tokenizer_is_an_error(spec: object):
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(ConfigError, match="cl100k_base, o200k_base.* or 'approximate', got 'o300k_base'"):
+    with pytest.raises(ConfigError, match=r"cl100k_base, o200k_base.* or 'approximate', got 'o300k_base'"):
         token_counter("o300k_base")
 
 
