@@ -1,0 +1,67 @@
+"""Relevance: how much each packet of a pool has to do with a question.
+
+A scorer sees the whole pool in one call, since what a word is worth depends on the other texts, and a turn
+on its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packline.errors import ConfigError
+from packline.packet import ContextPacket
+from packline.relevance.hybrid import Hybrid
+from packline.relevance.jaccard import Jaccard
+from packline.relevance.lexical import Lexical
+from packline.relevance.semantic import Semantic
+from packline.relevance.spread import Spread
+
+__all__ = ["Hybrid", "Jaccard", "Lexical", "Relevance", "Semantic", "Spread", "resolve_relevance"]
+
+
+@runtime_checkable
+class Relevance(Protocol):
+    """A scorer."""
+
+    def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:
+        """One score in [0, 1] for each of `packets`, 0 for what has nothing to do with `query`."""
+        ...
+
+
+_NAMED: dict[str, Callable[[], Relevance]] = {
+    "lexical": Lexical,
+    "semantic": Semantic,
+    "hybrid": Hybrid,
+    "jaccard": Jaccard,
+}
+
+
+class _Plain:
+    """A function as a scorer."""
+
+    def __init__(self, function: Callable[[str, Sequence[ContextPacket]], NDArray[np.float64]]) -> None:
+        self.scores = function
+
+
+def resolve_relevance(spec: object) -> Relevance:
+    """The scorer that `spec` is or names.
+
+    Args:
+        spec: "lexical", "semantic", "hybrid" or "jaccard"; an object with `scores(query, packets)`; or a
+            function of the same.
+
+    Raises:
+        ConfigError: It is none of these.
+    """
+    if isinstance(spec, str) and spec in _NAMED:
+        return _NAMED[spec]()
+    if isinstance(spec, Relevance) and not isinstance(spec, type):
+        return spec
+    if callable(spec) and not isinstance(spec, type):
+        return _Plain(spec)
+    names = ", ".join(map(repr, _NAMED))
+    raise ConfigError("relevance", spec, f"one of {names}, or a scorer with scores(query, packets)")

@@ -1,0 +1,160 @@
+"""What is known of a pool of packets before any question: its words, its neighbours, its titles, its
+speakers.
+
+All of it is made once for a pool and used for every question; the few last pools are kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packline.packet import ContextPacket, Kind
+from packline.relevance.words import WordIndex, words
+
+__all__ = ["Pool", "Pools", "Stretches", "Titles"]
+
+PAUSE = timedelta(hours=6)
+"""A longer pause parts a conversation into two."""
+
+TITLE_LENGTH = 80
+"""A first line with more characters is no title."""
+
+
+class Stretches(NamedTuple):
+    """The packets that have neighbours, stretch by stretch.
+
+    `order[place]` is the packet at a place, `first[place]` and `end[place]` are the limits of the stretch it
+    is in.
+    """
+
+    order: NDArray[np.intp]
+    first: NDArray[np.intp]
+    end: NDArray[np.intp]
+
+
+class Titles(NamedTuple):
+    """Word numbers of all titles in one row; title k is of packet `packets[k]` and starts at `starts[k]`."""
+
+    packets: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    numbers: NDArray[np.int32]
+
+
+class Pool:
+    """The packets of one build, prepared lazily for any number of questions."""
+
+    def __init__(self, packets: Sequence[ContextPacket]) -> None:
+        self.packets = tuple(packets)
+
+    def __len__(self) -> int:
+        return len(self.packets)
+
+    @cached_property
+    def roles(self) -> list[str]:
+        """Who speaks: `metadata["role"]`, or "" where there is none."""
+        return [
+            role if packet.metadata and isinstance(role := packet.metadata.get("role"), str) else ""
+            for packet in self.packets
+        ]
+
+    @property
+    def texts(self) -> list[str]:
+        """Each packet as `role: content`, or its content alone."""
+        return [
+            f"{role}: {packet.content}" if role else packet.content
+            for role, packet in zip(self.roles, self.packets, strict=True)
+        ]
+
+    @cached_property
+    def words(self) -> WordIndex:
+        return WordIndex(self.texts)
+
+    @cached_property
+    def days(self) -> NDArray[np.float64]:
+        """When each packet is dated, in days since 1970; NaN where it is not."""
+        times = [packet.timestamp for packet in self.packets]
+        return np.array([np.nan if time is None else time.timestamp() for time in times]) / 86_400
+
+    @cached_property
+    def speakers(self) -> dict[str, tuple[frozenset[str], NDArray[np.intp]]]:
+        """The words of each role's name, and the packets that it speaks."""
+        spoken: dict[str, list[int]] = {}
+        for place, role in enumerate(self.roles):
+            if role:
+                spoken.setdefault(role, []).append(place)
+        return {role: (frozenset(words(role)), np.array(places)) for role, places in spoken.items()}
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """Turns of a conversation without a long pause, and passages of one document, in their order."""
+        rows: dict[object, list[int]] = {}
+        talk = 0
+        before: ContextPacket | None = None
+        for place, packet in enumerate(self.packets):
+            if packet.kind is Kind.HISTORY:
+                if before is not None and _paused(before, packet):
+                    talk += 1
+                before = packet
+                rows.setdefault(talk, []).append(place)
+            elif packet.metadata and isinstance(source := packet.metadata.get("source"), str):
+                rows.setdefault(source, []).append(place)
+        longer = [row for row in rows.values() if len(row) > 1]
+        lengths = np.array([len(row) for row in longer], np.intp)
+        ends = np.cumsum(lengths)
+        return Stretches(
+            np.array([place for row in longer for place in row], np.intp),
+            np.repeat(ends - lengths, lengths),
+            np.repeat(ends, lengths),
+        )
+
+    @cached_property
+    def titles(self) -> Titles:
+        """The title of each packet outside the conversation: a short first line with more below it."""
+        index, packets, numbers = self.words, [], []
+        for place, packet in enumerate(self.packets):
+            if packet.kind is Kind.HISTORY:
+                continue
+            end = packet.content.find("\n", 0, TITLE_LENGTH + 1)
+            if end > 0 and (title := {index.number(word) for word in words(packet.content[:end])} - {None}):
+                packets.append(place)
+                numbers.append(sorted(number for number in title if number is not None))
+        lengths = np.array([len(title) for title in numbers], np.intp)
+        flat = np.array([number for title in numbers for number in title], np.int32)
+        return Titles(np.array(packets, np.intp), np.cumsum(lengths) - lengths, flat)
+
+
+class Pools:
+    """The `size` pools used last, found again by their packets (the same objects, or equal ones)."""
+
+    def __init__(self, size: int = 2) -> None:
+        self._size = size
+        self._kept: OrderedDict[int, Pool] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, packets: Sequence[ContextPacket]) -> Pool:
+        wanted = tuple(packets)
+        with self._lock:
+            for key, pool in self._kept.items():
+                if pool.packets == wanted:
+                    self._kept.move_to_end(key)
+                    return pool
+            pool = Pool(wanted)
+            self._kept[id(pool)] = pool
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+            return pool
+
+
+def _paused(before: ContextPacket, packet: ContextPacket) -> bool:
+    first, second = before.timestamp, packet.timestamp
+    if first is None or second is None or first is second:
+        return False
+    return abs(second - first) > PAUSE

@@ -1,0 +1,150 @@
+"""Spread: relevance reaches from a passage to what belongs to it.
+
+A turn is understood from the turns around it, a question about a person is answered by that person, a
+question about 3 June by what was said on 3 June, and the second passage of a two-step question is named by
+the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packline.errors import ConfigError
+from packline.relevance.bm25 import rarity
+from packline.relevance.dates import dates_in, nearness
+from packline.relevance.pool import Pool
+from packline.relevance.words import words
+
+__all__ = ["Spread"]
+
+REACH = 8
+"""Turns on each side that the wide average takes in."""
+
+LEADERS = 3
+"""Passages that a second step starts from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """How far relevance spreads; each 0 switches one way off.
+
+    Args:
+        near: Share of their score that the two turns (or chunks of one document) next to a packet give it; a
+            half and a quarter of that come from the second and the third on each side.
+        wide: Weight of the average over eight on each side. What a packet gets from `near` and `wide` is
+            divided by (its length / mean length) ** 0.15: a long turn is no more about its surroundings than
+            a short one.
+        speaker: Turns of a speaker whom the question names count so much more.
+        dated: What is dated when the question says ("on 3 June", "in May 2023") counts so much more; less in
+            proportion to the share of the dated packets that are: a year that fits them all tells nothing.
+        linked: Share of its score that each of the three best passages gives to those whose title it
+            mentions.
+
+    Raises:
+        ConfigError: A number is negative.
+    """
+
+    near: float = 0.5
+    wide: float = 2.0
+    speaker: float = 0.3
+    dated: float = 1.0
+    linked: float = 0.3
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < np.inf:
+                raise ConfigError(field.name, value, "a number from 0")
+
+    def scores(
+        self, question: str, own: NDArray[np.float64], pool: Pool, *, best: float
+    ) -> NDArray[np.float64]:
+        """`best * sqrt(score / highest score)` of what packets score on their own and by what spreads.
+
+        The root keeps the second half of an answer, which shares few words with the question, above a
+        threshold that drops what has nothing to do with it.
+        """
+        spread = self(question, own, pool)
+        highest = spread.max(initial=0.0)
+        if highest <= 0:
+            return np.zeros(len(pool))
+        scores: NDArray[np.float64] = min(best, 1.0) * np.sqrt(spread / highest)
+        return scores
+
+    def __call__(self, question: str, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+        """The scores with what spreads to each packet; a pool is in the order of its conversation."""
+        scores = self._to_neighbours(scores, pool)
+        scores = self._to_speakers(question, scores, pool)
+        scores = self._to_dated(question, scores, pool)
+        return self._to_linked(scores, pool)
+
+    def _to_neighbours(self, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+        order, first, end = pool.stretches
+        if not len(order) or not (self.near or self.wide):
+            return scores
+        own = scores[order]
+        gained = self.near * _near(own, first, end) + self.wide * _average(own, first, end)
+        lengths = np.maximum(pool.words.lengths, 1)
+        spread = scores.copy()
+        spread[order] += gained * (lengths.mean() / lengths[order]) ** 0.15
+        return spread
+
+    def _to_speakers(self, question: str, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+        asked = set(words(question))
+        spread = scores.copy()
+        for name, turns in pool.speakers.values():
+            if name and name <= asked:
+                spread[turns] *= 1 + self.speaker
+        return spread
+
+    def _to_dated(self, question: str, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+        dates = dates_in(question) if self.dated else []
+        if not dates or np.isnan(pool.days).all():
+            return scores
+        near = nearness(dates, pool.days)
+        told = 1 - near[~np.isnan(pool.days)].mean()
+        dated: NDArray[np.float64] = scores * (1 + self.dated * told * near)
+        return dated
+
+    def _to_linked(self, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+        titled, starts, numbers = pool.titles
+        if not self.linked or not len(titled):
+            return scores
+        index = pool.words
+        weight = rarity(np.minimum(index.occurrences[numbers], len(index)), len(index)) ** 2
+        whole = np.add.reduceat(weight, starts)
+        gained = np.zeros(len(titled))
+        for leader in np.argsort(-scores, kind="stable")[:LEADERS]:
+            mentioned = np.zeros(len(index.occurrences), bool)
+            mentioned[index.numbers[index.starts[leader] : index.starts[leader + 1]]] = True
+            share = np.add.reduceat(weight * mentioned[numbers], starts) / np.maximum(whole, 1e-12)
+            share[(share < 0.5) | (titled == leader)] = 0
+            gained = np.maximum(gained, scores[leader] * share)
+        spread = scores.copy()
+        spread[titled] += self.linked * gained
+        return spread
+
+
+def _near(scores: NDArray[np.float64], first: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.float64]:
+    """1, 1/2 and 1/4 of the first, second and third neighbour on each side; missing ones as the mean."""
+    places = np.arange(len(scores))
+    gained, weights = np.zeros(len(scores)), np.zeros(len(scores))
+    for distance, weight in ((1, 1.0), (2, 0.5), (3, 0.25)):
+        for neighbour in (places - distance, places + distance):
+            there = (neighbour >= first) & (neighbour < end)
+            gained += weight * np.where(there, scores[np.clip(neighbour, 0, len(scores) - 1)], 0.0)
+            weights += weight * there
+    return gained * 3.5 / np.maximum(weights, 1.0)
+
+
+def _average(
+    scores: NDArray[np.float64], first: NDArray[np.intp], end: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    places = np.arange(len(scores))
+    low, high = np.maximum(places - REACH, first), np.minimum(places + REACH + 1, end)
+    sums = np.concatenate([[0.0], np.cumsum(scores)])
+    average: NDArray[np.float64] = (sums[high] - sums[low]) / (high - low)
+    return average

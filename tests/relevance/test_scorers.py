@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import weakref
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from packline.errors import ConfigError
+from packline.packet import ContextPacket, Kind
+from packline.relevance import Hybrid, Jaccard, Lexical, Relevance, Semantic, Spread, resolve_relevance
+
+NOTHING = Spread(near=0, wide=0, speaker=0, dated=0, linked=0)
+START = datetime(2023, 6, 3, 12, tzinfo=UTC)
+
+
+def evidence(*texts: str) -> list[ContextPacket]:
+    return [ContextPacket(text, kind=Kind.EVIDENCE) for text in texts]
+
+
+def turns(*texts: str, role: str = "user") -> list[ContextPacket]:
+    return [ContextPacket(text, kind=Kind.HISTORY, metadata={"role": role}) for text in texts]
+
+
+def letters(texts: list[str]) -> list[list[float]]:
+    return [[1.0, *(float(text.lower().count(letter)) for letter in "abcdefgh")] for text in texts]
+
+
+SCORERS = [Lexical(), Semantic(letters), Hybrid(letters), Jaccard()]
+
+
+@pytest.mark.parametrize("scorer", SCORERS, ids=lambda scorer: type(scorer).__name__)
+@given(
+    query=st.text(max_size=40),
+    texts=st.lists(st.text(max_size=60), max_size=8),
+    kind=st.sampled_from([Kind.HISTORY, Kind.EVIDENCE]),
+)
+def test_every_packet_gets_a_score_between_0_and_1(scorer, query, texts, kind):
+    pool = [ContextPacket(text, kind=kind, metadata={"role": "user", "source": "s"}) for text in texts]
+
+    scores = scorer.scores(query, pool)
+
+    assert scores.shape == (len(texts),)
+    assert scores.dtype == np.float64
+    assert np.all((scores >= 0) & (scores <= 1))
+
+
+@pytest.mark.parametrize("name", ["lexical", "semantic", "hybrid", "jaccard"])
+def test_a_name_gives_its_scorer(name):
+    assert type(resolve_relevance(name)).__name__.lower() == name
+
+
+def test_a_scorer_and_a_function_are_taken_as_they_are():
+    scorer = Lexical()
+
+    assert resolve_relevance(scorer) is scorer
+    assert resolve_relevance(lambda query, packets: np.ones(len(packets))).scores("", evidence("a")) == [1]
+    assert isinstance(scorer, Relevance)
+
+
+@pytest.mark.parametrize("spec", ["bm25", None, 3, Lexical])
+def test_an_unknown_scorer_is_refused_with_the_known_ones(spec):
+    with pytest.raises(ConfigError, match="'lexical', 'semantic', 'hybrid', 'jaccard'"):
+        resolve_relevance(spec)
+
+
+def test_importing_the_scorers_loads_no_embedding_model():
+    code = "import sys, packline.relevance; sys.exit('wordllama' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_text_without_the_question_s_words_scores_0():
+    scores = Lexical().scores("Who eats fish?", evidence("Bears eat fish.", "Pandas read CSV."))
+
+    assert scores[1] == 0
+    assert scores[0] > 0.1
+
+
+def test_where_nothing_in_a_pool_is_relevant_all_scores_are_low():
+    pool = evidence(*(f"The {animal} did not want to go to the zoo" for animal in map(str, range(100))))
+
+    scores = Lexical().scores("What did the minister of finance announce to the press?", pool)
+
+    assert scores.max() < 0.1
+
+
+def test_words_that_begin_alike_count_for_half():
+    pool = evidence("She painted a lake", "She is painting", "He cooks")
+
+    scores = Lexical(spread=NOTHING).scores("painting", pool)
+
+    assert scores[1] > scores[0] > scores[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        ("高畑勋执导的作品", "《熊猫小熊猫》由高畑勋执导。", "榅桲还可以叫木梨。"),
+        ("में हिन्दी", "हिन्दी में लिखा", "अंग्रेज़ी"),
+        ("где столица России", "Столица — Москва.", "Кошка спит."),
+        ("東京タワーの高さ", "東京タワーは333メートル", "猫が寝ている"),
+    ],
+)
+def test_words_are_found_in_every_script(question, right, wrong):
+    scores = Lexical().scores(question, evidence(right, wrong))
+
+    assert scores[0] > scores[1]
+
+
+def test_a_turn_is_understood_from_the_turns_around_it():
+    pool = turns("hm", "How was the marathon?", "Four hours!", *["ok"] * 20, "zzz")
+
+    scores = Lexical().scores("marathon", pool)
+
+    assert scores[2] > scores[-1] == 0
+    assert Lexical(spread=NOTHING).scores("marathon", pool)[2] == 0
+
+
+def test_relevance_does_not_spread_over_a_long_pause():
+    pool = [
+        ContextPacket("the marathon", timestamp=START, kind=Kind.HISTORY),
+        ContextPacket("later", timestamp=START + timedelta(days=1), kind=Kind.HISTORY),
+    ]
+
+    assert Lexical().scores("marathon", pool)[1] == 0
+
+
+def test_relevance_spreads_within_a_document_and_not_to_another():
+    pool = [
+        ContextPacket("the marathon", kind=Kind.EVIDENCE, metadata={"source": "a.txt"}),
+        ContextPacket("four hours", kind=Kind.EVIDENCE, metadata={"source": "a.txt"}),
+        ContextPacket("four hours", kind=Kind.EVIDENCE, metadata={"source": "b.txt"}),
+    ]
+
+    scores = Lexical().scores("marathon", pool)
+
+    assert scores[1] > scores[2] == 0
+
+
+def test_a_named_speaker_s_turns_come_first():
+    pool = [*turns("a marathon", role="Ann"), *turns("a marathon", role="Ben")]
+
+    scores = Lexical(spread=Spread(near=0, wide=0)).scores("Did Ben run a marathon?", pool)
+    without = Lexical(spread=NOTHING).scores("Did Ben run a marathon?", pool)
+
+    assert scores[1] / scores[0] > without[1] / without[0]
+
+
+@pytest.mark.parametrize("when", ["on 3 June, 2023", "on June 3", "in June 2023", "on 2023-06-03"])
+def test_what_is_dated_as_the_question_says_comes_first(when):
+    pool = [
+        ContextPacket("a marathon", timestamp=START - timedelta(days=90), kind=Kind.MEMORY),
+        ContextPacket("a marathon", timestamp=START, kind=Kind.MEMORY),
+    ]
+
+    scores = Lexical().scores(f"Who ran a marathon {when}?", pool)
+
+    assert scores[1] > scores[0]
+
+
+def test_a_date_that_fits_every_packet_changes_nothing():
+    pool = [
+        ContextPacket(f"a marathon {n}", timestamp=START + timedelta(hours=n), kind=Kind.MEMORY)
+        for n in range(2)
+    ]
+
+    scores = Lexical().scores("Who ran a marathon in 2023?", pool)
+
+    assert scores[0] == pytest.approx(scores[1])
+
+
+def test_a_passage_that_the_best_one_mentions_by_its_title_is_lifted():
+    pool = evidence(
+        "Kiss and Tell\nIn the film Corliss Archer is played by Shirley Temple.",
+        "Shirley Temple\nShe was Chief of Protocol.",
+        "Janet Waldo\nShe was an actress.",
+    )
+
+    scores = Lexical().scores("Who played Corliss Archer in the film Kiss and Tell?", pool)
+
+    assert scores[1] > scores[2]
+
+
+@pytest.mark.parametrize("name", ["near", "wide", "speaker", "dated", "linked"])
+@pytest.mark.parametrize("value", [-0.1, float("nan"), "much", True])
+def test_a_bad_spread_is_refused(name, value):
+    with pytest.raises(ConfigError, match=name):
+        Spread(**{name: value})
+
+
+def test_the_words_of_a_pool_are_read_once(monkeypatch):
+    from packline.relevance import pool as pool_module
+
+    read = []
+    real = pool_module.WordIndex
+    monkeypatch.setattr(pool_module, "WordIndex", lambda texts: read.append(1) or real(texts))
+    scorer, packets = Lexical(), evidence("Bears eat fish.", "Pandas read CSV.")
+
+    scorer.scores("fish", packets)
+    scorer.scores("CSV", packets)
+    scorer.scores("CSV", evidence("Bears eat fish.", "Pandas read CSV."))
+
+    assert len(read) == 1
+
+
+def test_a_scorer_holds_the_last_pools_only_and_none_when_it_is_gone():
+    scorer = Lexical()
+    pools = [evidence(f"fish {n}") for n in range(4)]
+    first, last = weakref.ref(pools[0][0]), weakref.ref(pools[-1][0])
+    for pool in pools:
+        scorer.scores("fish", pool)
+
+    del pool, pools
+    gc.collect()
+    assert first() is None
+    assert last() is not None
+
+    del scorer
+    gc.collect()
+    assert last() is None
+
+
+def test_unchanged_text_is_embedded_once():
+    embedded: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        embedded.extend(texts)
+        return letters(texts)
+
+    scorer = Hybrid(embed)
+    scorer.scores("q", evidence("abc", "def", "abc"))
+    scorer.scores("q", evidence("def", "ghi"))
+
+    assert sorted(embedded) == ["abc", "def", "ghi", "q", "q"]
+
+
+def test_only_so_many_vectors_are_remembered():
+    embedded: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        embedded.extend(texts)
+        return letters(texts)
+
+    scorer = Semantic(embed, remembered=1)
+    scorer.scores("q", evidence("abc", "def"))
+    scorer.scores("q", evidence("def"))
+    scorer.scores("q", evidence("abc"))
+
+    assert embedded.count("def") == 1
+    assert embedded.count("abc") == 2
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), "half", True])
+def test_a_bad_weight_is_refused(weight):
+    with pytest.raises(ConfigError, match="weight"):
+        Hybrid(letters, weight=weight)
+
+
+def test_the_weight_moves_a_hybrid_from_words_to_meaning():
+    pool = evidence("aaa bbb", "zebra")
+    question = "zebra a a a a b b b b"
+
+    words, meaning = (Hybrid(letters, weight=weight).scores(question, pool) for weight in (0, 1))
+
+    assert words[1] > words[0]
+    assert meaning[0] > meaning[1]
+
+
+def test_the_bundled_model_finds_other_words_for_the_same():
+    pool = evidence("My canine companion barks all night", "The stock market fell", "We ate soup")
+
+    scores = Semantic().scores("the dog is loud", pool)
+
+    assert scores.argmax() == 0
