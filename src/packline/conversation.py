@@ -11,8 +11,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
 
 from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
@@ -163,14 +161,13 @@ def reader(thing: object) -> Callable[[str], object]:
     if not hasattr(type(thing), "__pydantic_fields__") or getattr(thing, "__pydantic_extra__", None):
         return lambda name: getattr(thing, name, None)
     # A pydantic model searches long for what it does not have: most of the time of reading a conversation.
-    kind: type[Any] = type(thing)
-    fields, names = vars(thing), _names(kind)
+    kind = type(thing)
+    names = _NAMES.get(kind) or _NAMES.setdefault(kind, frozenset(dir(kind)))
+    fields = vars(thing)
     return lambda name: getattr(thing, name, None) if name in fields or name in names else None
 
 
-@lru_cache(maxsize=256)
-def _names(kind: type[Any]) -> frozenset[str]:
-    return frozenset(dir(kind))
+_NAMES: dict[type, frozenset[str]] = {}
 
 
 def _has_content(message: object) -> bool:
