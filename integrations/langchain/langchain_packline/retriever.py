@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -82,8 +83,8 @@ class ContextRetriever(GatherSettings, PassageSettings, BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         """The same, awaited."""
-        with set_config_context(ensure_config(config)):
-            return await super().ainvoke(input, config, **kwargs)
+        with set_config_context(ensure_config(config)) as context:
+            return await asyncio.create_task(super().ainvoke(input, config, **kwargs), context=context)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
@@ -101,13 +102,14 @@ class ContextRetriever(GatherSettings, PassageSettings, BaseRetriever):
     ) -> list[Document]:
         config = patch_config(ensure_config(), callbacks=run_manager.get_child())
         settings = self.settings()
-        with set_config_context(config):
-            gathered = await agather(
-                request_of(query, config),
-                sources=self._sources,
-                timeout=settings.source_timeout,
-                strict=settings.strict,
-            )
+        asking = agather(
+            request_of(query, config),
+            sources=self._sources,
+            timeout=settings.source_timeout,
+            strict=settings.strict,
+        )
+        with set_config_context(config) as context:
+            gathered = await asyncio.create_task(asking, context=context)
         draft = self._draft(gathered, k)
         finished = compress(draft)
         await areport(finished, run_manager, config)

@@ -45,4 +45,4 @@ def _annotate(context: Context, run_manager: BaseRunManager) -> None:
         if isinstance(handler, (BaseTracer, AsyncBaseTracer)):
             run = handler.run_map.get(str(run_manager.run_id))
             if run is not None:
-                (run.extra or {}).setdefault("metadata", {})["packline"] = figures
+                run.metadata["packline"] = figures
