@@ -35,6 +35,7 @@ Fields: TypeAlias = Mapping[str, str | int | float | bool]
 _MODEL, _LENGTH, _MARK = "packline:embedding", "packline:dimensions", "packline:changed"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,400}[A-Za-z0-9]")
 _CANDIDATES = 100
+_LEAST_SAMPLE, _SAMPLE = 20, 200
 
 
 class Row(NamedTuple):
@@ -74,6 +75,7 @@ class Snapshot:
     rows: tuple[Row, ...]
     ids: Mapping[str, int]
     pool: Pool
+    centre: Vectors | None
 
 
 class Collection:
@@ -215,7 +217,9 @@ class Collection:
         if not len(places):
             return []
         words = matches.share * matches.scores / max(matches.scores.max(), 1e-12)
-        scores = fused(query, words[places], np.array([cosines[place] for place in places]))
+        background = 0.0 if seen.centre is None else float(vector @ seen.centre)
+        measured = np.array([cosines[place] for place in places])
+        scores = fused(query, words[places], measured, background=background)
         hits = [
             Hit(seen.rows[place], seen.pool.packets[place], float(score))
             for place, score in zip(places, scores, strict=True)
@@ -260,7 +264,8 @@ class Collection:
             known.update((row.id, row) for row in _read(handle, new, self._batch))
             rows = tuple(known[i] for i in ids if i in known)
             pool = Pool([self._packet(row) for row in rows])
-            self._snapshot = Snapshot(stamp, rows, {row.id: place for place, row in enumerate(rows)}, pool)
+            places = {row.id: place for place, row in enumerate(rows)}
+            self._snapshot = Snapshot(stamp, rows, places, pool, _centre(handle, list(places)))
             return self._snapshot
 
     def __repr__(self) -> str:
@@ -269,6 +274,15 @@ class Collection:
     def close(self) -> None:
         """Let go of the client, unless it is the caller's; a store in memory is then gone."""
         self._connection.close()
+
+
+def _centre(handle: chromadb.Collection, ids: Sequence[str]) -> Vectors | None:
+    """The mean of some vectors from all over the collection; None where there are too few to say anything."""
+    if len(ids) < _LEAST_SAMPLE:
+        return None
+    sample = ids[:: max(1, len(ids) // _SAMPLE)]
+    vectors = handle.get(ids=list(sample), include=["embeddings"])["embeddings"]
+    return np.asarray(np.mean(np.asarray(vectors, np.float32), axis=0), np.float32)
 
 
 def _read(handle: chromadb.Collection, ids: Sequence[str], batch: int) -> Iterator[Row]:

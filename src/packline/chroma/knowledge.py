@@ -82,7 +82,7 @@ class KnowledgeBase:
         client: ClientAPI | None = None,
         embed: object = None,
         name: str = "packline-knowledge",
-        chunk_tokens: int = 256,
+        chunk_tokens: int = 320,
         gather_limit: int = 30,
         gather_min_score: float = 0.0,
     ) -> None:
