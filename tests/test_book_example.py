@@ -21,19 +21,20 @@ TURNS = (
     ("assistant", "Then the next thing to look at is the memory usage of Pandas with large files."),
 )
 MEMORIES = (
-    "The user's data analysis tool reads sales files of about 2 GB with Pandas.",
+    "The user's tool loads sales files of about 2 GB into Pandas, and runs out of memory.",
     "The user's laptop has 8 GB of memory, and Pandas often fills it.",
 )
 PASSAGES = (
     (
-        "Narrow types: Pandas stores whole numbers as int64 and decimals as float64. Downcasting them with "
-        "pd.to_numeric, and turning text columns with few distinct values into the category type, often cuts "
-        "memory usage to a third."
+        "Narrow types: Pandas stores whole numbers as int64 and decimals as float64, whatever the values "
+        "need. pd.to_numeric(column, downcast='integer') finds the smallest type that holds them. Text "
+        "columns with few distinct values take far less memory as the category type. Together these often "
+        "cut the memory usage of a frame to a third."
     ),
     (
-        "Reading in pieces: pass chunksize to pd.read_csv and aggregate piece by piece, or name only the "
-        "needed columns in usecols. Pandas then never holds the whole file in memory; "
-        "DataFrame.memory_usage(deep=True) shows what is used."
+        "Reading in pieces: name only the needed columns in usecols of pd.read_csv. Where the file is still "
+        "too large, pass chunksize and aggregate piece by piece, so that Pandas never holds the whole file "
+        "in memory. DataFrame.memory_usage(deep=True) shows what each column takes, text included."
     ),
 )
 
