@@ -15,6 +15,7 @@ from packline.config import ContextConfig
 from packline.context import Context
 from packline.errors import BudgetError
 from packline.gathering import Failure
+from packline.packet import Kind
 from packline.selection import LEAST_SNIPPET
 from packline.shortening import shorten
 from packline.structuring import Draft, DraftSection
@@ -99,6 +100,7 @@ class _Fitting:
         self.config = config or draft.selection.config
         self.summarizes = summarizes
         self.limit = draft.selection.max_tokens
+        self.reasons = {_key(v): v.reason for part in draft.sections for v in part.verdicts}
         self.out: list[Verdict] = []
         self.failures: list[Failure] = []
 
@@ -136,7 +138,7 @@ class _Fitting:
             return sum(map(self._cost, part.verdicts)) - part.section.share * self.draft.selection.budget
 
         def value(verdict: Verdict) -> tuple[int, float, int]:
-            rank = {Reason.STATE: 2, Reason.RECENT_TURN: 1}.get(verdict.reason, 0)
+            rank = {Reason.STATE: 2, Reason.RECENT_TURN: 1}.get(self.reasons[_key(verdict)], 0)
             return rank, (verdict.score or 0.0) if rank == 0 else verdict.position, -verdict.position
 
         return min(max(self.draft.sections, key=excess).verdicts, key=value)
@@ -181,7 +183,9 @@ class _Fitting:
         text = shorten(content, self.draft.selection.request.question, room, self.counter)
         wider = dataclasses.replace(verdict, shortened=text)
         if text == content:
-            wider = dataclasses.replace(verdict, shortened=None, limit=None, reason=Reason.SELECTED)
+            wider = dataclasses.replace(
+                verdict, shortened=None, limit=None, reason=self.reasons[_key(verdict)]
+            )
         wider = dataclasses.replace(wider, tokens=self._cost(wider))
         draft = self.draft.edited({verdict: wider})
         if self._cost(wider) <= self._cost(verdict) or self._tokens(draft) > self.limit:
@@ -222,3 +226,8 @@ class _Fitting:
             section_tokens=self._section_tokens(self.draft),
             request=selection.request,
         )
+
+
+def _key(verdict: Verdict) -> tuple[bool, int]:
+    """What a verdict stays known by while it is shortened; the state is numbered on its own."""
+    return verdict.packet.kind is Kind.STATE, verdict.position
