@@ -283,7 +283,10 @@ def test_the_half_life_is_the_configs():
 
 # --- duplicates ---
 
-LONG = "The quarterly meeting of the data team takes place in the large room on the second floor of the main building"
+LONG = (
+    "The quarterly meeting of the data team takes place in the large room on the second floor of the main "
+    "building"
+)
 
 
 def test_what_says_the_same_is_merged_into_the_best_and_its_sources_are_kept():
