@@ -1,5 +1,6 @@
 """Counts are exact for the tokenizer asked, and a cut is the longest head of whole characters that fits."""
 
+import functools
 import hashlib
 import os
 import pickle
@@ -74,6 +75,16 @@ def test_o200k_base_is_the_default():
 )
 def test_encodings_and_models_are_known_by_name(spec: object, name: str):
     assert repr(token_counter(spec)) == f"TokenCounter({name})"
+
+
+@pytest.mark.parametrize("options", [{}, {"allowed_special": "all"}])
+def test_the_encode_of_an_encoding_counts_as_the_encoding_and_refuses_no_text(options: dict[str, str]):
+    counter = token_counter("cl100k_base")  # loaded from what is installed
+    encode = tiktoken.get_encoding("cl100k_base").encode
+
+    given = token_counter(functools.partial(encode, **options) if options else encode)
+
+    assert given.count("It ends with <|endoftext|>") == counter.count("It ends with <|endoftext|>") > 5
 
 
 def test_an_encoding_object_counts_as_itself():

@@ -185,7 +185,8 @@ def token_counter(spec: object = None) -> Counter:
     Args:
         spec: None for o200k_base; the name of a tiktoken encoding or of a model; "approximate"; a tiktoken
             `Encoding`; a Hugging Face `tokenizers.Tokenizer` or `transformers` tokenizer; any callable from
-            text to a number or to a list of tokens; or a `Counter`, which is returned as it is.
+            text to a number or to a list of tokens; or a `Counter`, which is returned as it is. The `encode`
+            of an `Encoding`, also with options, counts as the encoding: special tokens in a text are text.
 
     Raises:
         ConfigError: `spec` is none of these.
@@ -197,8 +198,10 @@ def token_counter(spec: object = None) -> Counter:
         return spec
     name = getattr(spec, "name", None)
     name = name if isinstance(name, str) else type(spec).__name__
-    if isinstance(spec, tiktoken.Encoding):
-        return _of_encoding(spec)
+    owner = getattr(getattr(spec, "func", spec), "__self__", None)
+    for encoding in (spec, owner):
+        if isinstance(encoding, tiktoken.Encoding):
+            return _of_encoding(encoding)
     encode = getattr(_whole(spec), "encode", None)
     if callable(encode):
         return TokenCounter(_ids_of(encode), name=name)
