@@ -32,8 +32,8 @@ def relevance_of(scores: Sequence[float | None], policy: ScorePolicy) -> list[fl
     """One relevance for each score; None where it is not known, and so is to be scored by packline.
 
     Args:
-        scores: On one scale, higher is better. None means unknown. 0.0 is a score like any; NaN is worse than
-            all others, whatever the policy.
+        scores: On one scale, higher is better. None means unknown. 0.0 is a score like any; NaN is never
+            better than another score, and with "rank" it is worse than all.
         policy: "rank": 1 for the best, and less by 1/n for each of the n scores that is better; equal scores
             get equal relevance. "minmax": in proportion, from 0 for the worst to 1 for the best; 1 if all
             are equal. "raw": the scores are relevance in [0, 1] already. "ignore": all are unknown. A

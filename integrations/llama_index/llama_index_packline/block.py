@@ -43,8 +43,8 @@ class ContextMemoryBlock(BaseMemoryBlock[str]):
 
     >>> import asyncio
     >>> block = ContextMemoryBlock(max_tokens=35, token_counter=len)
-    >>> said = [ChatMessage("My cat is called Miso."), ChatMessage("It rains.")]
-    >>> asyncio.run(block.aput(said))
+    >>> said = ["It rains.", "My cat is called Miso.", "The train is late.", "I had soup for lunch."]
+    >>> asyncio.run(block.aput([ChatMessage(text) for text in said]))
     >>> asyncio.run(block.aget([ChatMessage("What is my cat called?")]))
     'user: My cat is called Miso.'
     """
