@@ -103,6 +103,11 @@ class Select(SelectSettings, Stage[Gathered, Selection]):
         self._relevance = scorer_of(self.relevance)
         self._counter = counter_of(self.token_counter)
 
+    @property
+    def counter(self) -> Counter:
+        """What counts."""
+        return self._counter
+
     def _run(self, value: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig) -> Selection:
         _check(value, Gathered)
         return select(value, relevance=self._relevance, counter=self._counter, config=self.settings())

@@ -5,11 +5,16 @@ from __future__ import annotations
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import (
+    ensure_config,
+    get_async_callback_manager_for_config,
+    get_callback_manager_for_config,
+)
 from langchain_core.tracers.base import AsyncBaseTracer, BaseTracer
 
 from packline import Context
 
-__all__ = ["REPORT_EVENT", "areport", "report"]
+__all__ = ["REPORT_EVENT", "aannounce", "announce", "areport", "report"]
 
 REPORT_EVENT = "packline_report"
 """Name of the custom event; its data is `Context.to_dict()`."""
@@ -26,6 +31,22 @@ async def areport(context: Context, run_manager: BaseRunManager, config: Runnabl
     """The same, awaited."""
     _annotate(context, run_manager)
     if run_manager.handlers:
+        await adispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
+
+
+def announce(context: Context) -> None:
+    """Send the report as an event of the run that is under way, if one is."""
+    config = ensure_config()
+    manager = get_callback_manager_for_config(config)
+    if manager.parent_run_id is not None and manager.handlers:
+        dispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
+
+
+async def aannounce(context: Context) -> None:
+    """The same, awaited."""
+    config = ensure_config()
+    manager = get_async_callback_manager_for_config(config)
+    if manager.parent_run_id is not None and manager.handlers:
         await adispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
 
 

@@ -1,0 +1,218 @@
+"""ContextMiddleware: what the model of an agent gets to see, packed anew for each question.
+
+Only the request to the model is changed, never the state. The tools' answers to the question at hand come
+first; what they leave is for the conversation and for what the sources give. That part is packed once for a
+question and stays as it is while the agent calls its tools and there is room, so that prompt caches hit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables.config import ensure_config
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from langchain_packline.builder import ContextBuilder
+from langchain_packline.inputs import request_of
+from langchain_packline.prompts import prompt_value
+from langchain_packline.stages import Compress, Gather, Select, Structure
+from langchain_packline.toolloop import ToolLoop
+from langchain_packline.tracing import aannounce, announce
+from packline import BudgetError, Context, Draft, Gathered, Request
+from packline.conversation import read_message
+from packline.prompt import Prompt, fixed_bodies
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest
+except ImportError as error:
+    raise ImportError('ContextMiddleware needs langchain: pip install "packline[agents]"') from error
+
+__all__ = ["ContextMiddleware"]
+
+_REMEMBERED = 256  # questions whose sources need not be asked again
+
+
+class ContextMiddleware(AgentMiddleware):
+    """Packs what the model of an agent sees into `max_tokens`, in which system prompt and tools are counted.
+
+    The last human message is the question. It stands whole whatever happens; where sources or earlier turns
+    have something to add as text, it carries that before the question, under its own id. Of the conversation
+    before, the best turns stand as the very messages that they are. A call of tools keeps all its results.
+
+    Sources are asked once for a question, not on each call of the model within it.
+
+    Args:
+        options: Those of `langchain_packline.ContextBuilder`: `config` or single settings, `sources`,
+            `relevance`, `token_counter`, `summarizer`. The layout is always "chat".
+
+    Raises:
+        ConfigError: An option cannot be used; it is named.
+        BudgetError: While the agent runs: system prompt, tools and question need more than `max_tokens`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        builder = ContextBuilder(**{**options, "layout": "chat"})
+        config = builder.settings()
+        # The agent has its own instructions.
+        self._config = config.replace(template=dataclasses.replace(config.template, output=""))
+        self._gather = Gather(config=self._config, sources=builder.sources)
+        self._select = Select(
+            config=self._config, relevance=builder.relevance, token_counter=builder.token_counter
+        )
+        self._compress = Compress(config=self._config, summarizer=builder.summarizer)
+        self._counter = self._select.counter
+        self._heads: OrderedDict[bytes, _Head] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
+        """Call the model with what fits."""
+        turn = self._turn(request)
+        if turn.request is None:
+            return handler(request.override(messages=turn.loop.messages))
+        head = self._known(turn) or _Head(self._gather.invoke(turn.request))
+        if not turn.fits(head):
+            context = self._compress.context(self._draft(head, turn))
+            announce(context)
+            head = self._kept(turn, dataclasses.replace(head, context=context))
+        return handler(request.override(messages=turn.messages(head)))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
+    ) -> Any:
+        """The same, awaited."""
+        turn = self._turn(request)
+        if turn.request is None:
+            return await handler(request.override(messages=turn.loop.messages))
+        head = self._known(turn) or _Head(await self._gather.ainvoke(turn.request))
+        if not turn.fits(head):
+            context = await self._compress.acontext(self._draft(head, turn))
+            await aannounce(context)
+            head = self._kept(turn, dataclasses.replace(head, context=context))
+        return await handler(request.override(messages=turn.messages(head)))
+
+    def _turn(self, request: ModelRequest[Any]) -> _Turn:
+        """The request taken apart: the question, what came before it and what has come since."""
+        messages: list[BaseMessage] = list(request.messages)
+        overhead, whole = self._config.message_overhead, not self._config.enable_compression
+        at = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+        loop = ToolLoop.of(messages[at + 1 :], self._counter, overhead)
+        costs = {"system prompt": self._system_tokens(request), "tools": self._tool_tokens(request)}
+        if at < 0:
+            room = self._config.budget("") - sum(costs.values())
+            kept = loop.within(room, question="", counter=self._counter, overhead=overhead, whole=whole)
+            return _Turn(None, None, kept, room)
+        config = ensure_config()
+        asked = request_of({"question": messages[at], "chat_history": [*messages[:at], *loop.broken]}, config)
+        bare = Prompt.of(
+            self._config.template,
+            fixed_bodies(self._config.template, asked.question, ()),
+            media=len(asked.attachments),
+        )
+        costs["Task"] = bare.tokens(self._counter, overhead=overhead)
+        max_tokens = self._config.budget(asked.question)
+        if sum(costs.values()) > max_tokens:
+            raise BudgetError(sum(costs.values()), max_tokens, max(costs, key=lambda name: costs[name]))
+        room = max_tokens - costs["system prompt"] - costs["tools"]
+        kept = loop.within(
+            room - costs["Task"],
+            question=asked.question,
+            counter=self._counter,
+            overhead=overhead,
+            whole=whole,
+        )
+        key = _key([*messages[: at + 1], *loop.broken], config.get("configurable", {}))
+        return _Turn(messages[at], asked, kept, room, key, bare.messages[-1].content, costs["Task"])
+
+    def _system_tokens(self, request: ModelRequest[Any]) -> int:
+        message = getattr(request, "system_message", None)
+        text = request.system_prompt if message is None else read_message(message).text
+        return self._counter.count(text) + self._config.message_overhead if text else 0
+
+    def _tool_tokens(self, request: ModelRequest[Any]) -> int:
+        schemas = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in request.tools]
+        return sum(self._counter.count(json.dumps(schema, ensure_ascii=False)) for schema in schemas)
+
+    def _draft(self, head: _Head, turn: _Turn) -> Draft:
+        """What is to stand before the loop. The second time it leaves room for twice what the loop takes."""
+        room = turn.room - turn.loop.tokens * (1 if head.context is None else 2)
+        selection = self._select.invoke(head.gathered, max_tokens=max(room, turn.least))
+        return Structure().invoke(selection)
+
+    def _known(self, turn: _Turn) -> _Head | None:
+        with self._lock:
+            return self._heads.get(turn.key)
+
+    def _kept(self, turn: _Turn, head: _Head) -> _Head:
+        with self._lock:
+            self._heads[turn.key] = head
+            self._heads.move_to_end(turn.key)
+            while len(self._heads) > _REMEMBERED:
+                self._heads.popitem(last=False)
+        return head
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What stands before the tool loop: what was gathered for it, and what it was packed into."""
+
+    gathered: Gathered
+    context: Context | None = None
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One call of the model.
+
+    Args:
+        question: The last human message.
+        request: What the core is asked; None where no human has spoken.
+        loop: What has come since the question, as far as it fits.
+        room: Tokens for all messages but the system message.
+        key: The same for all calls of the model for one question.
+        bare: The question as it stands where nothing is added to it.
+        least: Tokens of that.
+    """
+
+    question: BaseMessage | None
+    request: Request | None
+    loop: ToolLoop
+    room: int
+    key: bytes = b""
+    bare: str = ""
+    least: int = 0
+
+    def fits(self, head: _Head) -> bool:
+        """Whether what was packed before still leaves room for the loop."""
+        return head.context is not None and head.context.tokens + self.loop.tokens <= self.room
+
+    def messages(self, head: _Head) -> list[Any]:
+        """What the model gets to see."""
+        assert head.context is not None
+        assert self.question is not None
+        own = [message.role == "system" and message.origin is None for message in head.context.messages]
+        *before, question = prompt_value(head.context).messages[int(own[0]) :]
+        asked = self.question
+        if head.context.messages[-1].content != self.bare:
+            asked = asked.model_copy(update={"content": question.content})
+        return [*before, asked, *self.loop.messages]
+
+
+def _key(messages: Sequence[BaseMessage], configurable: Mapping[str, Any]) -> bytes:
+    """A digest of the conversation up to the question, and of whose it is."""
+    digest = hashlib.blake2b(digest_size=16)
+    for message in messages:
+        calls = getattr(message, "tool_calls", None) or getattr(message, "tool_call_id", "")
+        digest.update(repr((message.type, message.id, message.content, calls)).encode("utf-8", "replace"))
+    for name, value in sorted(configurable.items()):
+        if not name.startswith(("__", "checkpoint")) and isinstance(value, (str, int, float, bool)):
+            digest.update(repr((name, value)).encode("utf-8", "replace"))
+    return digest.digest()
