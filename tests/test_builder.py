@@ -1,0 +1,486 @@
+"""The four stages as one call: what a user types, what comes back, and that many may call at once."""
+
+import asyncio
+import copy
+import dataclasses
+import math
+import pickle
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, HumanMessage
+
+from packline import (
+    BudgetError,
+    ConfigError,
+    Context,
+    ContextBuilder,
+    ContextConfig,
+    ContextPacket,
+    Kind,
+    Reason,
+    Source,
+    Template,
+)
+
+NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+HISTORY = [
+    ("user", "I analyse sales data with pandas."),
+    ("assistant", "How large are the files?"),
+    ("user", "About two gigabytes of CSV."),
+]
+
+
+def notes(query: str) -> list[Document]:
+    return [
+        Document(page_content="Pandas reads a large CSV in chunks.", metadata={"source": "io.md"}),
+        Document(page_content="Category columns save memory in pandas.", metadata={"source": "types.md"}),
+    ]
+
+
+def memory(query: str) -> list[str]:
+    return ["The user has little memory for a large CSV."]
+
+
+async def anotes(query: str) -> list[Document]:
+    await asyncio.sleep(0)
+    return notes(query)
+
+
+def broken(query: str) -> list[str]:
+    raise RuntimeError("no index")
+
+
+def builder(**options: object) -> ContextBuilder:
+    config = ContextConfig(max_tokens=1_500, message_overhead=0, template=Template(output="Briefly."))
+    return ContextBuilder(**{"config": config, "token_counter": len, **options})  # type: ignore[arg-type]
+
+
+ASKED: dict[str, object] = {
+    "user_query": "How does pandas read a large CSV with little memory?",
+    "conversation_history": HISTORY,
+    "system_instructions": "Be exact.",
+    "custom_packets": [ContextPacket("Polars is an alternative to pandas.", metadata={"type": "rag_result"})],
+    "state": {"step": 2, "file": "sales.csv"},
+    "now": NOW,
+}
+
+
+def build(made: ContextBuilder, awaited: bool = False, **changes: object) -> Context:
+    asked = {**ASKED, **changes}
+    if awaited:
+        return asyncio.run(made.abuild(**asked))  # type: ignore[arg-type]
+    return made.build(**asked)  # type: ignore[arg-type]
+
+
+both_ways = pytest.mark.parametrize("awaited", [False, True], ids=["sync", "async"])
+
+
+# --- the whole ---
+
+
+@both_ways
+def test_everything_that_comes_with_a_question_ends_in_its_section(awaited: bool):
+    context = build(builder(sources=[notes, Source("memory", ask=memory, kind=Kind.MEMORY)]), awaited)
+
+    sections = Template().split(context.text)
+    assert sections["Role & Policies"] == "Be exact."
+    assert sections["Task"] == ASKED["user_query"]
+    assert sections["State"] == "step: 2\nfile: sales.csv"
+    assert sections["Context"] == (
+        "user: I analyse sales data with pandas.\n"
+        "assistant: How large are the files?\n"
+        "user: About two gigabytes of CSV.\n"
+        "Memory: The user has little memory for a large CSV."
+    )
+    assert sorted(sections["Evidence"].split("\n---\n")) == [
+        "Category columns save memory in pandas.",
+        "Pandas reads a large CSV in chunks.",
+        "Polars is an alternative to pandas.",
+    ]
+    assert sections["Output"] == "Briefly."
+    assert len(context.kept) == 8
+    assert context.failures == ()
+    assert str(context) == context.text
+
+
+@both_ways
+def test_a_question_alone_is_enough(awaited: bool):
+    made = builder()
+
+    context = asyncio.run(made.abuild("why?")) if awaited else made.build("why?")
+
+    assert context.text == "[Task]\nwhy?\n\n[Output]\nBriefly."
+    assert [message.content for message in context.messages] == ["[Output]\nBriefly.", "[Task]\nwhy?"]
+
+
+@both_ways
+def test_packets_of_kind_instruction_and_state_are_taken_as_such(awaited: bool):
+    packets = [
+        ContextPacket("Cite sources.", kind=Kind.INSTRUCTION),
+        ContextPacket("draft ready", kind=Kind.STATE),
+    ]
+
+    sections = Template().split(build(builder(), awaited, custom_packets=packets).text)
+
+    assert sections["Role & Policies"] == "Be exact.\n\nCite sources."
+    assert sections["State"] == "step: 2\nfile: sales.csv\n\ndraft ready"
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [("step 2", "step 2"), ({"a": 1, "b": None}, "a: 1\nb: None"), (["one", "two"], "one\n\ntwo")],
+)
+def test_the_state_may_be_a_text_a_mapping_or_a_list_of_texts(state: object, text: str):
+    assert Template().split(build(builder(), state=state).text)["State"] == text
+
+
+@pytest.mark.parametrize("state", [None, "", " \n", {}, [], ["", " "]])
+def test_an_empty_state_has_no_section(state: object):
+    assert "[State]" not in build(builder(), state=state).text
+
+
+@both_ways
+def test_a_failing_source_is_in_the_failures_and_the_others_are_used(awaited: bool):
+    context = build(builder(sources=[broken, notes]), awaited)
+
+    assert [(f.source, str(f.error)) for f in context.failures] == [("broken", "no index")]
+    assert "Pandas reads a large CSV in chunks." in context.text
+
+
+@both_ways
+def test_strict_raises_the_failures(awaited: bool):
+    made = builder(sources=[broken], config=ContextConfig(strict=True))
+
+    with pytest.raises(ExceptionGroup) as raised:
+        build(made, awaited)
+
+    assert [str(error) for error in raised.value.exceptions] == ["no index"]
+
+
+@both_ways
+def test_a_budget_too_small_for_the_fixed_parts_is_an_error_with_both_numbers(awaited: bool):
+    template = Template(output="Briefly.")
+    made = builder(config=ContextConfig(max_tokens=20, message_overhead=0, template=template))
+
+    with pytest.raises(BudgetError) as raised:
+        build(made, awaited)
+
+    assert raised.value.needed == len(
+        f"[Role & Policies]\nBe exact.\n\n[Task]\n{ASKED['user_query']}\n\n[Output]\nBriefly."
+    )
+    assert (raised.value.budget, raised.value.largest) == (20, "Task")
+
+
+def test_the_stages_are_timed():
+    context = build(builder())
+
+    assert list(context.stage_seconds) == ["gather", "select", "structure", "compress"]
+    assert all(seconds >= 0 for seconds in context.stage_seconds.values())
+
+
+@both_ways
+def test_a_budget_that_depends_on_the_question_is_asked_for_it(awaited: bool):
+    made = builder(config=ContextConfig(max_tokens=lambda question: 1_000 + len(question)))
+
+    assert build(made, awaited, user_query="why?").max_tokens == 1_004
+
+
+# --- bad input at the door ---
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("user_query", ""),
+        ("user_query", " \n"),
+        ("user_query", None),
+        ("user_query", b"why?"),
+        ("system_instructions", 3),
+        ("system_instructions", ["Be exact."]),
+        ("custom_packets", "text"),
+        ("custom_packets", ContextPacket("x")),
+        ("custom_packets", {"content": "x"}),
+        ("custom_packets", 3),
+        ("conversation_history", "Hi"),
+        ("conversation_history", 3),
+        ("state", 3),
+        ("state", [1, 2]),
+        ("now", "2026-01-15"),
+        ("now", 1715178600),
+    ],
+)
+def test_a_bad_argument_is_named(argument: str, value: object, awaited: bool):
+    with pytest.raises(ConfigError) as raised:
+        build(builder(), awaited, **{argument: value})
+
+    assert raised.value.field == argument
+    assert raised.value.value == value
+
+
+def test_a_bad_entry_of_a_list_is_named_by_its_place():
+    with pytest.raises(ConfigError) as raised:
+        build(builder(), custom_packets=[ContextPacket("x"), "text"])
+
+    assert str(raised.value) == "custom_packets[1] must be a ContextPacket, got 'text'"
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"config": {"max_tokens": 3}}, "config"),
+        ({"sources": notes}, "sources"),
+        ({"sources": "wiki"}, "sources"),
+        ({"sources": [notes, 3]}, "sources[1]"),
+        ({"sources": [object()]}, "sources[0]"),
+        ({"summarizer": "short"}, "summarizer"),
+        ({"relevance": "semantics"}, "relevance"),
+        ({"relevance": 3}, "relevance"),
+        ({"token_counter": "o300k"}, "token_counter"),
+        ({"token_counter": 3}, "token_counter"),
+    ],
+)
+def test_a_bad_option_of_a_builder_is_named_when_it_is_made(options: dict[str, object], field: str):
+    with pytest.raises(ConfigError) as raised:
+        builder(**options)
+
+    assert raised.value.field == field
+
+
+def test_an_unknown_option_is_refused():
+    with pytest.raises(TypeError, match="max_tokens"):
+        ContextBuilder(max_tokens=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="history"):
+        builder().build("why?", history=[])  # type: ignore[call-arg]
+
+
+# --- the same input, the same bytes ---
+
+
+def account(context: Context) -> object:
+    """All of a context but its times."""
+    verdicts = [*context.kept, *context.shortened, *context.dropped]
+    return context.text, context.messages, context.tokens, context.section_tokens, verdicts
+
+
+@both_ways
+def test_builds_repeat_to_the_byte(awaited: bool):
+    asked = copy.deepcopy(ASKED)
+
+    contexts = [build(builder(sources=[notes, memory]), awaited, **asked) for _ in range(3)]
+
+    assert contexts[0].text == contexts[1].text == contexts[2].text
+    assert contexts[0].messages == contexts[1].messages == contexts[2].messages
+
+
+def test_sources_stand_in_their_order_however_long_they_take():
+    def slow(query: str) -> list[str]:
+        time.sleep(0.1)
+        return ["Reading a large CSV is slow."]
+
+    def quick(query: str) -> list[str]:
+        return ["Reading a large CSV is quick."]
+
+    texts = [build(builder(sources=pair)).kept for pair in ([slow, quick], [quick, slow])]
+
+    assert [[v.source for v in kept if v.source in ("slow", "quick")] for kept in texts] == [
+        ["slow", "quick"],
+        ["quick", "slow"],
+    ]
+
+
+@pytest.mark.parametrize("layout", ["prompt", "chat"])
+@pytest.mark.parametrize("sources", [[], [notes], [anotes, memory], [broken, notes]], ids=len)
+def test_abuild_gives_what_build_gives(sources: list[object], layout: str):
+    config = ContextConfig(max_tokens=600, layout=layout)  # type: ignore[arg-type]
+    made = builder(sources=sources, config=config)
+
+    sync, awaited = build(made), build(made, awaited=True)
+
+    assert account(sync) == account(awaited)
+    assert [f.source for f in sync.failures] == [f.source for f in awaited.failures]
+
+
+async def test_build_works_inside_a_running_loop():
+    assert "chunks" in builder(sources=[anotes]).build("How to read CSV in pandas?", now=NOW).text
+
+
+def test_many_threads_build_the_same_at_once():
+    made = builder(sources=[notes, anotes, memory], token_counter=None)
+    expected = build(made)
+    barrier = threading.Barrier(16)
+
+    def work(_: int) -> list[Context]:
+        barrier.wait(30)
+        return [build(made) for _ in range(5)]
+
+    with ThreadPoolExecutor(16) as pool:
+        contexts = [context for some in pool.map(work, range(16)) for context in some]
+
+    assert len(contexts) == 80
+    assert {context.text for context in contexts} == {expected.text}
+    assert all(context.messages == expected.messages for context in contexts)
+
+
+async def test_many_tasks_build_the_same_at_once():
+    made = builder(sources=[notes, anotes])
+
+    contexts = await asyncio.gather(*(made.abuild(**ASKED) for _ in range(50)))  # type: ignore[arg-type]
+
+    assert len({context.text for context in contexts}) == 1
+
+
+@pytest.mark.parametrize("layout", ["prompt", "chat"])
+def test_the_head_of_the_prompt_stays_the_same_from_turn_to_turn(layout: str):
+    made = builder(sources=[notes], config=ContextConfig(layout=layout))  # type: ignore[arg-type]
+
+    first = build(made)
+    second = build(made, user_query="And with polars?", conversation_history=[*HISTORY, ("user", "more")])
+
+    assert first.messages[0] == second.messages[0]
+    assert first.messages[0].role == "system"
+
+
+# --- nothing of the caller's is changed ---
+
+
+def test_documents_and_messages_come_back_as_the_same_objects():
+    documents = notes("")
+    history = [HumanMessage("I analyse pandas data.", id="m-1"), AIMessage("How large?", id="m-2")]
+    before = copy.deepcopy((documents, history))
+    made = builder(sources=[lambda query: documents], config=ContextConfig(layout="chat"))
+
+    context = build(made, conversation_history=history)
+
+    assert {id(v.packet.origin) for v in context.kept if v.source == "sources[0]"} == set(map(id, documents))
+    assert [message.origin for message in context.messages[1:3]] == history
+    assert context.messages[1].origin is history[0]
+    assert (documents, history) == before
+
+
+def test_ids_and_metadata_of_the_callers_packets_stay():
+    packet = ContextPacket("About pandas.", metadata={"page": 3}, id="p-3", relevance_score=0.9)
+
+    context = build(builder(), custom_packets=[packet])
+
+    assert any(verdict.packet is packet for verdict in context.kept)
+
+
+# --- settings that change a build ---
+
+
+def newest(**settings: object) -> list[str]:
+    made = builder(config=ContextConfig(min_relevance=0.0, recent_turns=0, **settings))  # type: ignore[arg-type]
+    packets = [
+        ContextPacket("old but relevant", relevance_score=0.8, timestamp=NOW - timedelta(days=900)),
+        ContextPacket("new", relevance_score=0.7, timestamp=NOW),
+    ]
+    context = build(made, conversation_history=None, custom_packets=packets, state=None)
+    return [verdict.packet.content for verdict in context.kept]
+
+
+def test_recency_counts_where_it_is_always_asked_for():
+    assert newest() == ["old but relevant", "new"]
+    assert newest(recency="always") == ["new", "old but relevant"]
+    assert newest(recency="always", recency_weight=0.0, relevance_weight=1.0) == ["old but relevant", "new"]
+
+
+def test_now_is_the_moment_from_which_ages_are_measured():
+    packet = ContextPacket("pandas", relevance_score=1.0, timestamp=NOW)
+
+    def recency(now: datetime) -> float | None:
+        return (
+            build(builder(), custom_packets=[packet], conversation_history=None, state=None, now=now)
+            .kept[0]
+            .recency
+        )
+
+    assert recency(NOW) == 1.0
+    assert recency(NOW + timedelta(days=10)) == pytest.approx(math.exp(-1))
+    assert recency((NOW + timedelta(days=10)).astimezone().replace(tzinfo=None)) == pytest.approx(
+        math.exp(-1)
+    )
+
+
+def test_without_now_it_is_the_present():
+    packet = ContextPacket("pandas", relevance_score=1.0, timestamp=datetime.now(UTC) - timedelta(days=10))
+
+    context = build(builder(), custom_packets=[packet], conversation_history=None, state=None, now=None)
+
+    assert context.kept[0].recency == pytest.approx(math.exp(-1), rel=1e-3)
+
+
+def test_a_summarizer_is_used_for_what_must_be_shortened():
+    made = builder(
+        config=ContextConfig(max_tokens=400, message_overhead=0, template=Template(output="Briefly.")),
+        summarizer=lambda text: "Pandas, in short.",
+    )
+
+    context = build(
+        made,
+        conversation_history=None,
+        state=None,
+        custom_packets=[ContextPacket("Pandas is a library. " * 100, relevance_score=1.0)],
+    )
+
+    assert [(v.text, v.reason) for v in context.shortened] == [("Pandas, in short.", Reason.SUMMARIZED)]
+
+
+def test_one_large_packet_never_leaves_an_empty_result():
+    packets = [
+        ContextPacket("Pandas. " * 5_000, relevance_score=1.0),
+        ContextPacket("Pandas reads CSV.", relevance_score=0.5),
+    ]
+
+    context = build(builder(), custom_packets=packets)
+
+    assert "Pandas reads CSV." in context.text
+    assert context.tokens <= 1_500
+
+
+# --- work ---
+
+
+@pytest.mark.parametrize("layout", ["prompt", "chat"])
+def test_a_conversation_of_10_000_turns_costs_few_counts(layout: str):
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return len(text) // 4
+
+    made = ContextBuilder(token_counter=count, config=ContextConfig(layout=layout))  # type: ignore[arg-type]
+    history = [
+        ("user" if n % 2 else "assistant", f"turn {n} on pandas memory and {n * 7919 % 997} other things")
+        for n in range(10_000)
+    ]
+
+    context = made.build("How to save memory in pandas?", conversation_history=history, now=NOW)
+
+    assert len(context.kept) + len(context.shortened) + len(context.dropped) == 10_000
+    assert [v.position for v in context.kept][-5:] == [9_995, 9_996, 9_997, 9_998, 9_999]
+    assert len(counted) < 5 * len(context.kept)
+    assert sum(counted) < 60 * 4 * context.tokens
+
+
+# --- what can be stored ---
+
+
+def test_a_context_pickles_with_its_whole_account():
+    context = build(builder(sources=[notes, broken]))
+
+    copied = pickle.loads(pickle.dumps(context))
+
+    assert account(copied) == account(context)
+    assert [f.source for f in copied.failures] == ["broken"]
+    assert copied.request == context.request
+
+
+def test_a_context_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        build(builder()).text = ""  # type: ignore[misc]
