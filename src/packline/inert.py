@@ -8,6 +8,7 @@ already carries backslashes gets one more, so that taking one away always gives 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import regex
 
@@ -57,7 +58,7 @@ def line_border(names: Sequence[str], *, begins: bool = False) -> str:
 
     Case, blanks and invisible characters around and between the words make no difference.
     """
-    words = "|".join(_BLANKS.join(map(regex.escape, _pieces(name))) for name in names)
+    words = "|".join(map(_spelled, names))
     return rf"{_START}{_BLANKS}(?<slashes>\\*+)(?:{words}){'' if begins else _END}"
 
 
@@ -67,9 +68,10 @@ def tag_border(names: Sequence[str]) -> str:
     return rf"<(?<slashes>\\*+){_BLANKS}/?{_BLANKS}(?:{words})\b"
 
 
-def _pieces(name: str) -> list[str]:
-    """The words of a heading, its brackets apart, so that blanks between any of them are seen."""
-    return regex.findall(r"\w+|[^\w\s]", name)
+@lru_cache(maxsize=1024)
+def _spelled(name: str) -> str:
+    """The pattern of a heading: words and brackets apart, so that blanks between any of them are seen."""
+    return _BLANKS.join(map(regex.escape, regex.findall(r"\w+|[^\w\s]", name)))
 
 
 def sound(text: str) -> str:
