@@ -64,7 +64,7 @@ ASKED: dict[str, object] = {
     "user_query": "How does pandas read a large CSV with little memory?",
     "conversation_history": HISTORY,
     "system_instructions": "Be exact.",
-    "custom_packets": [ContextPacket("Polars is an alternative to pandas.", metadata={"type": "rag_result"})],
+    "custom_packets": [ContextPacket("Polars reads a large CSV lazily.", metadata={"type": "rag_result"})],
     "state": {"step": 2, "file": "sales.csv"},
     "now": NOW,
 }
@@ -100,7 +100,7 @@ def test_everything_that_comes_with_a_question_ends_in_its_section(awaited: bool
     assert sorted(sections["Evidence"].split("\n---\n")) == [
         "Category columns save memory in pandas.",
         "Pandas reads a large CSV in chunks.",
-        "Polars is an alternative to pandas.",
+        "Polars reads a large CSV lazily.",
     ]
     assert sections["Output"] == "Briefly."
     assert len(context.kept) == 8
