@@ -7,9 +7,11 @@ import math
 import pickle
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
@@ -55,9 +57,16 @@ def broken(query: str) -> list[str]:
     raise RuntimeError("no index")
 
 
+class Half:
+    """All candidates are half relevant, so that these tests do not depend on a scorer."""
+
+    def scores(self, query: str, packets: Sequence[ContextPacket]) -> np.ndarray:
+        return np.full(len(packets), 0.5)
+
+
 def builder(**options: object) -> ContextBuilder:
     config = ContextConfig(max_tokens=1_500, message_overhead=0, template=Template(output="Briefly."))
-    return ContextBuilder(**{"config": config, "token_counter": len, **options})  # type: ignore[arg-type]
+    return ContextBuilder(**{"config": config, "token_counter": len, "relevance": Half(), **options})  # type: ignore[arg-type]
 
 
 ASKED: dict[str, object] = {
@@ -311,7 +320,7 @@ async def test_build_works_inside_a_running_loop():
 
 
 def test_many_threads_build_the_same_at_once():
-    made = builder(sources=[notes, anotes, memory], token_counter=None)
+    made = builder(sources=[notes, anotes, memory], token_counter=None, relevance="lexical")
     expected = build(made)
     barrier = threading.Barrier(16)
 
