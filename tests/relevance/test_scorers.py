@@ -15,7 +15,7 @@ from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
 from packline.relevance import Hybrid, Jaccard, Lexical, Relevance, Semantic, Spread, resolve_relevance
 
-NOTHING = Spread(near=0, wide=0, speaker=0, dated=0, linked=0)
+NOTHING = Spread(near=0, wide=0, speaker=0, dated=0, titled=0, linked=0)
 START = datetime(2023, 6, 3, 12, tzinfo=UTC)
 
 
@@ -187,7 +187,16 @@ def test_a_passage_that_the_best_one_mentions_by_its_title_is_lifted():
     assert scores[1] > scores[2]
 
 
-@pytest.mark.parametrize("name", ["near", "wide", "speaker", "dated", "linked"])
+def test_a_passage_whose_title_the_question_names_comes_first():
+    pool = evidence("Big Eyes\nA film about eyes.", "Jumanji\nNot about Big Eyes, a film with eyes.")
+
+    lifted = Lexical().scores("Who made the film Big Eyes?", pool)
+    plain = Lexical(spread=NOTHING).scores("Who made the film Big Eyes?", pool)
+
+    assert lifted[0] / lifted[1] > plain[0] / plain[1]
+
+
+@pytest.mark.parametrize("name", ["near", "wide", "speaker", "dated", "titled", "linked"])
 @pytest.mark.parametrize("value", [-0.1, float("nan"), "much", True])
 def test_a_bad_spread_is_refused(name, value):
     with pytest.raises(ConfigError, match=name):

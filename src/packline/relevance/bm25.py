@@ -48,10 +48,17 @@ def bm25(question: str, pool: Pool) -> Matches:
         return Matches(np.zeros(len(index)), 0.0)
     lengths = index.lengths
     norm: Weights = (K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))).astype(np.float64)
-    stems = list(dict.fromkeys(_stem(word) for word in asked))
-    exact, _ = _weighed([[word] for word in asked], asked, index, norm)
-    alike, share = _weighed([_words_of(stem, index) for stem in stems], stems, index, norm)
-    return Matches((exact + alike) / 2, share)
+    stems = [_stem(word) for word in asked]
+    kinds = list(dict.fromkeys(stems))
+    others = [[word for word in _words_of(stem, index) if word not in asked] for stem in kinds]
+    counts = index.counts([*([word] for word in asked), *others])
+    exact = counts[:, : len(asked)]
+    alike = counts[:, len(asked) :]
+    for place, stem in enumerate(stems):
+        alike[:, kinds.index(stem)] += exact[:, place]
+    by_word, _ = _weighed(exact, asked, norm)
+    by_stem, share = _weighed(alike, kinds, norm)
+    return Matches((by_word + by_stem) / 2, share)
 
 
 def rarity(containing: NDArray[np.int64], texts: int) -> Weights:
@@ -60,18 +67,16 @@ def rarity(containing: NDArray[np.int64], texts: int) -> Weights:
     return idf
 
 
-def _weighed(
-    groups: list[list[str]], names: list[str], index: WordIndex, norm: Weights
-) -> tuple[Weights, float]:
-    counts = index.counts(groups)
-    weight = rarity(np.count_nonzero(counts, axis=0), len(index))
+def _weighed(counts: NDArray[np.float32], names: list[str], norm: Weights) -> tuple[Weights, float]:
+    texts = len(counts)
+    weight = rarity(np.count_nonzero(counts, axis=0), texts)
     weight = np.where([is_gram(name) for name in names], weight, weight**2)
     found = np.flatnonzero(counts.any(axis=1))
     tf = counts[found]
-    scores = np.zeros(len(index))
+    scores = np.zeros(texts)
     scores[found] = (tf / (tf + norm[found, None])) @ weight
     # A few texts do not show what is rare in a language: the fewer, the more all words count alike.
-    alike = (len(index) * weight + FEW) / (len(index) + FEW)
+    alike = (texts * weight + FEW) / (texts + FEW)
     share = ((tf > 0) @ alike).max(initial=0.0) / alike.sum()
     return scores, float(min(share, 1.0))
 

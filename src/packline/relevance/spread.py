@@ -13,18 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packline.errors import ConfigError
-from packline.relevance.bm25 import rarity
 from packline.relevance.dates import dates_in, nearness
 from packline.relevance.pool import Pool
+from packline.relevance.titles import to_titles
 from packline.relevance.words import words
 
 __all__ = ["Spread"]
 
 REACH = 8
 """Turns on each side that the wide average takes in."""
-
-LEADERS = 3
-"""Passages that a second step starts from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +37,8 @@ class Spread:
         speaker: Turns of a speaker whom the question names count so much more.
         dated: What is dated when the question says ("on 3 June", "in May 2023") counts so much more; less in
             proportion to the share of the dated packets that are: a year that fits them all tells nothing.
-        linked: Share of its score that each of the three best passages gives to those whose title it
+        titled: Share of the best score that passages get whose title the question names.
+        linked: Share of its score that each of the three best passages then gives to those whose title it
             mentions.
 
     Raises:
@@ -51,7 +49,8 @@ class Spread:
     wide: float = 2.0
     speaker: float = 0.3
     dated: float = 1.0
-    linked: float = 0.3
+    titled: float = 0.2
+    linked: float = 0.5
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -79,7 +78,7 @@ class Spread:
         scores = self._to_neighbours(scores, pool)
         scores = self._to_speakers(question, scores, pool)
         scores = self._to_dated(question, scores, pool)
-        return self._to_linked(scores, pool)
+        return to_titles(question, scores, pool, named=self.titled, linked=self.linked)
 
     def _to_neighbours(self, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
         order, first, end = pool.stretches
@@ -108,24 +107,6 @@ class Spread:
         told = 1 - near[~np.isnan(pool.days)].mean()
         dated: NDArray[np.float64] = scores * (1 + self.dated * told * near)
         return dated
-
-    def _to_linked(self, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
-        titled, starts, numbers = pool.titles
-        if not self.linked or not len(titled):
-            return scores
-        index = pool.words
-        weight = rarity(np.minimum(index.occurrences[numbers], len(index)), len(index)) ** 2
-        whole = np.add.reduceat(weight, starts)
-        gained = np.zeros(len(titled))
-        for leader in np.argsort(-scores, kind="stable")[:LEADERS]:
-            mentioned = np.zeros(len(index.occurrences), bool)
-            mentioned[index.numbers[index.starts[leader] : index.starts[leader + 1]]] = True
-            share = np.add.reduceat(weight * mentioned[numbers], starts) / np.maximum(whole, 1e-12)
-            share[(share < 0.5) | (titled == leader)] = 0
-            gained = np.maximum(gained, scores[leader] * share)
-        spread = scores.copy()
-        spread[titled] += self.linked * gained
-        return spread
 
 
 def _near(scores: NDArray[np.float64], first: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.float64]:
