@@ -10,6 +10,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,8 +27,10 @@ from packline.chroma import KnowledgeBase, MemoryStore
 
 HERE = Path(__file__).parent
 DEMO = HERE / "demo"
-QUESTION = "Since the update the rain totals are too low. How do I check and calibrate the rain gauge?"
-MAX_TOKENS = 1200
+QUESTION = (
+    "The rain is too low since the update. Which tip volume did our rain gauge have before, and how do we "
+    "calibrate it?"
+)
 
 
 def main() -> None:
@@ -51,7 +54,7 @@ def by_command_line(store: Path, memory: Path) -> None:
     """`packline build`: the prompt, and after it the account of how it came about."""
     command = ["packline", "build", QUESTION, "--docs", "demo/manual", "--store", str(store)]
     command += ["--history", "demo/conversation.json", "--memory", str(memory)]
-    command += ["--instructions", "@demo/instructions.txt", "--max-tokens", str(MAX_TOKENS), "--explain"]
+    command += ["--instructions", "@demo/instructions.txt", "--config", "demo/settings.toml", "--explain"]
     heading("On the command line")
     print(f"$ {shlex.join(command)}\n", flush=True)
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
@@ -66,11 +69,13 @@ def by_command_line(store: Path, memory: Path) -> None:
 def in_a_chain(store: Path, memory: Path) -> None:
     """The same sources in an LCEL chain, with a chat model that shows what it was given."""
     heading("In a chain: ContextBuilder(...) | model | StrOutputParser()")
-    answer = "First, because the roof is needed: ask the caretaker for the key. Then clean the gauge, and ..."
+    answer = "You need the roof, so ask the caretaker for the key first. The tip volume was 0.23 mm. Then ..."
     model = GenericFakeChatModel(messages=iter([AIMessage(answer)]), callbacks=[Shown()])
+    options = tomllib.loads((DEMO / "settings.toml").read_text("utf-8"))
+    relevance = options.pop("relevance")
     with KnowledgeBase(store) as knowledge, MemoryStore(memory) as memories:
         builder = ContextBuilder(
-            config=ContextConfig(max_tokens=MAX_TOKENS), sources=[knowledge, memories], relevance="lexical"
+            config=ContextConfig.from_dict(options), sources=[knowledge, memories], relevance=relevance
         )
         chain = builder | model | StrOutputParser()
         said = chain.invoke(

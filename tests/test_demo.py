@@ -14,7 +14,7 @@ def test_the_demo_builds_a_context_from_all_that_it_is_given():
     assert done.returncode == 0, done.stderr
     for text in (command_line, chain):
         assert "You help schools with their Skylark weather stations." in text
-        assert "How do I check and calibrate the rain gauge?" in text
+        assert "Which tip volume did our rain gauge have before, and how do we calibrate it?" in text
         assert "2. Choose **Service > Rain > Calibrate**." in text  # the manual
         assert "user: On Sunday it was 9.8 mm against 11.5 mm by hand." in text  # the conversation
         assert (

@@ -27,6 +27,7 @@ from packline.context import Context
 from packline.errors import ConfigError, PacklineError
 from packline.report import explain as explained
 from packline.report.cells import one_line, visible
+from packline.report.table import WIDTH
 from packline.timestamps import read_timestamp
 
 __all__ = ["run"]
@@ -195,7 +196,7 @@ def build(
     for failure in context.failures:
         _warn(str(failure))
     if explain:
-        columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else 120
+        columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDTH
         typer.echo(explained(context, columns=columns), err=True)
 
 

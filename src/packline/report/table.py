@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDTH", "budget_parts", "by_reason", "explain", "why"]
 
-WIDTH = 120
+WIDTH = 112
 _DROPPED = 20
 _BAR = 40
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HEADS = ("kind", "source", "relev.", "recen.", "score", "tokens", "why", "text")
 _FIGURES = range(2, 6)
-_MOST = (8, 24, 6, 6, 5, 9, 42)  # columns; the text takes what is left
-_LEAST_TEXT = 24
+_MOST = (8, 22, 6, 6, 5, 9, 36)  # columns; the text takes what is left
+_LEAST_TEXT = 20
 
 
 def explain(context: Context, *, columns: int = WIDTH, dropped: int = _DROPPED) -> str:
@@ -106,13 +106,13 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
 
 
 def why(verdict: Verdict) -> str:
-    """The reason, with how much of the text stands and how many others said the same."""
-    words = [verdict.reason.value]
+    """The reason, with the share of the text that stands and how many others said the same."""
+    notes = []
     if verdict.shortened is not None and verdict.packet.content:
-        words.append(f"{len(verdict.shortened) / len(verdict.packet.content):.0%} of it stands")
+        notes.append(f"{len(verdict.shortened) / len(verdict.packet.content):.0%} stands")
     if verdict.merged:
-        words.append(f"{len(verdict.merged):,} more said the same")
-    return ", ".join(words)
+        notes.append(f"{len(verdict.merged):,} more said so")
+    return f"{verdict.reason.value} ({', '.join(notes)})" if notes else verdict.reason.value
 
 
 def _rows(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
