@@ -14,15 +14,16 @@ import regex
 __all__ = ["Span", "pieces", "sentences"]
 
 _BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_SPACE = r"[\s\x1c-\x1f]"  # as `str.isspace` has it
 _CLOSING = r"[\"'”’»›)\]}」』）】》〉*_`~]*+"
 _WHOLE = r"(?![\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}])"  # not within a grapheme cluster
 _END = regex.compile(
-    rf"(?<unspaced>[。！？；｡]++|……++){_CLOSING}\s*+{_WHOLE}"
-    rf"|(?<![.!?…؟।॥۔])(?<spaced>[.!?…؟।॥۔]++){_CLOSING}(?:\s++|$){_WHOLE}"
-    rf"|(?<line>[{_BREAKS}])\s*+{_WHOLE}",
+    rf"(?<unspaced>[。！？；｡]++|……++){_CLOSING}{_SPACE}*+{_WHOLE}"
+    rf"|(?<![.!?…؟।॥۔])(?<spaced>[.!?…؟।॥۔]++){_CLOSING}(?:{_SPACE}++|$){_WHOLE}"
+    rf"|(?<line>[{_BREAKS}]){_SPACE}*+{_WHOLE}",
     regex.VERSION1,
 )
-_PLACES = regex.compile(rf"(?:(?<=[，、：\s])|(?<=[,;])(?!\d)){_WHOLE}(?!\s)", regex.VERSION1)
+_PLACES = regex.compile(rf"(?:(?<=[，、：\s\x1c-\x1f])|(?<=[,;])(?!\d)){_WHOLE}(?!{_SPACE})", regex.VERSION1)
 _CLUSTER = regex.compile(r"[\uD800-\uDBFF][\uDC00-\uDFFF]|\X")
 _ITEM = regex.compile(rf"(?:^|[{_BREAKS}])[^\S{_BREAKS}]*+\d++$", regex.VERSION1)
 _BREAK = regex.compile(rf"[{_BREAKS}]", regex.VERSION1)

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING
 
+import regex
+
 from packline.relevance.words import is_gram, words
 from packline.sentences import Span, pieces, sentences
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["shorten"]
 
+_BLANK = regex.compile(r"\A(?:[\s\x1c-\x1f](?![\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]))*+")
+_LAST_WORD = regex.compile(r"(?<=\S)\s++\w{1,24}+$")
 _LEAST_PIECE = 8  # characters
 _PIECES = 6  # of a sentence that is too long, in the room there is
 _OPENING = 0.1  # of the best match, for the title and the first sentence
@@ -27,6 +31,7 @@ _OPENERS = 2
 _REPEATS = 4  # from here on a word counts no less
 _STEM = 5
 _K1, _B = 1.2, 0.3
+_TRIES = 4  # at parting a text more finely, until the best of it fits
 _MISSES = 50  # sentences in a row that do not fit; then it is full
 
 
@@ -35,9 +40,10 @@ def shorten(text: str, query: str, limit: int, counter: Counter, marker: str = "
 
     A text that fits is returned unchanged. Of a longer one, the sentences that together have most of the
     question's words, the rarest before all, are kept in their order and letter by letter, with `marker`
-    wherever something else than white space is left out; where nothing matches, those at the beginning. Of a
-    sentence that is too long for the limit, pieces are kept in the same way, parted between words where
-    there are any, and never within a grapheme cluster.
+    wherever something else than white space is left out. What room is left goes to the sentences around the
+    best one or, where nothing matches, to those at the beginning. Of a sentence that is too long for the
+    limit, pieces are kept in the same way, parted between words where there are any, and never within a
+    grapheme cluster.
 
     Args:
         limit: Tokens of the result, markers included, by `counter.count` of the whole.
@@ -49,26 +55,38 @@ def shorten(text: str, query: str, limit: int, counter: Counter, marker: str = "
     >>> shorten("Cats sleep. Dogs bark at cats. Fish swim.", "What do fish do?", 18, token_counter(len))
     '… Fish swim.'
     """
+    if counter.count(text) <= limit:
+        return text
     if limit <= 0:
         return ""
-    tokens = counter.count(text)
-    if tokens <= limit:
-        return text
-    spans = _spans(text, len(text) * max(limit - 2 * counter.count(marker), 0) // tokens)
+    spans, order = _best_first(text, query, limit, counter, marker)
     if not spans:
         return ""
-    order = _ranked(text, query, spans)
     room = limit
-    while room > 0:
+    while True:
         chosen = _chosen(text, spans, order, room, counter, marker)
-        if not chosen:
-            break
         result = _joined(text, [spans[at] for at in sorted(chosen)], marker)
         excess = counter.count(result) - limit
         if excess <= 0:
             return result
+        if len(chosen) == 1:
+            return _cut(text, spans[order[0]], limit, counter, marker)
         room -= max(excess, limit - room + 1)
-    return _cut(text, spans[order[0]], limit, counter, marker)
+
+
+def _best_first(
+    text: str, query: str, limit: int, counter: Counter, marker: str
+) -> tuple[list[Span], list[int]]:
+    """The spans to choose from and their places in the order of worth, the best of which should fit."""
+    size = len(text) * max(limit - 2 * counter.count(marker), 0) // counter.count(text)
+    for _ in range(_TRIES):
+        spans = _spans(text, size)
+        order = _ranked(text, query, spans) if spans else []
+        if not order or counter.count(_joined(text, [spans[order[0]]], marker)) <= limit:
+            break
+        start, end = spans[order[0]]
+        size = min(size, end - start) * 3 // 4
+    return spans, order
 
 
 def _spans(text: str, size: int) -> list[Span]:
@@ -83,7 +101,7 @@ def _spans(text: str, size: int) -> list[Span]:
 
 
 def _ranked(text: str, query: str, spans: Sequence[Span]) -> list[int]:
-    """The places of `spans`, best first; earlier ones first among equals.
+    """The places of `spans`, best first; of those that do not match, the nearest to the best match first.
 
     The best is always the one that adds the most to those before it: a word of the question counts half as
     much each time that it has been there (the lazy greedy method: what a span adds can only fall).
@@ -109,7 +127,8 @@ def _ranked(text: str, query: str, spans: Sequence[Span]) -> list[int]:
         heappop(queue)
         order[at] = None
         seen.update(matches.get(at, {}).keys())
-    return list(order | dict.fromkeys(range(len(spans))))
+    best = next(iter(order))
+    return list(order | dict.fromkeys(sorted(range(len(spans)), key=lambda at: (abs(at - best), at))))
 
 
 def _terms(found: Sequence[str]) -> list[str]:
@@ -148,22 +167,22 @@ def _matches(texts: Sequence[Sequence[str]], query: str) -> dict[int, dict[str, 
 def _chosen(
     text: str, spans: Sequence[Span], order: Iterable[int], room: int, counter: Counter, marker: str
 ) -> set[int]:
-    """The best of `spans` that fit in `room` together with their markers, if token counts added up."""
+    """The best span, and those of the others that fit in `room` with their markers, if counts added up."""
     gap = counter.count(f" {marker}") if marker else 0
     chosen: set[int] = set()
     left = room - gap
     misses = 0
     for at in order:
-        if left <= 0 or misses > _MISSES:
-            break
         beside = (at == 0 or at - 1 in chosen) + (at == len(spans) - 1 or at + 1 in chosen)
         cost = counter.count(text[spans[at].start : spans[at].end]) + gap * (1 - beside)
-        if cost <= left:
+        if cost <= left or not chosen:
             chosen.add(at)
             left -= cost
             misses = 0
         else:
             misses += 1
+        if left <= 0 or misses > _MISSES:
+            break
     return chosen
 
 
@@ -177,6 +196,8 @@ def _joined(text: str, spans: Iterable[Span], marker: str) -> str:
             before = parts.pop() if parts else ""
             parts += [before.rstrip(), _space_after(before), marker]
             parts += [_space_after(between)] if start < len(text) else []
+        elif parts:
+            parts.append(between)
         parts.append(text[start:end])
         at = end
     return "".join(parts)
@@ -192,12 +213,17 @@ def _space_after(text: str) -> str:
 
 def _cut(text: str, span: Span, limit: int, counter: Counter, marker: str) -> str:
     """The head of the text of `span`, and markers; empty where that does not fit."""
+    said = _BLANK.sub("", text[span.start : span.end])
+    start = span.end - len(said)
     room = limit
     while room > 0:
-        head = counter.cut(text[span.start : span.end], room)
+        head = counter.cut(said, room)
         if not head.strip():
-            return ""
-        result = _joined(text, [Span(span.start, span.start + len(head))], marker)
+            break
+        stop = start + len(head)
+        if stop < span.end and text[stop].isalnum():
+            stop = start + len(_LAST_WORD.sub("", head) or head)
+        result = _joined(text, [Span(start, stop)], marker)
         excess = counter.count(result) - limit
         if excess <= 0:
             return result

@@ -1,0 +1,253 @@
+"""Which texts say the same: the wording must agree, and so must the facts."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from packline.duplicates import Duplicates
+
+MANY = settings(max_examples=int(os.environ.get("PACKLINE_CASES", "1000")), deadline=None)
+
+SENTENCES = [
+    "The library reads each file in chunks of 4096 bytes and keeps nothing else in memory. ",
+    "In March the team in Oslo measured that Pandas needed 3.5 GB for 12,000,000 rows. ",
+    "Nobody had expected that the old reader would be the slower one of the two. ",
+    "数据分析工具在2023年8月18日发布了新版本，内存使用量下降了34%，用户数量达到28406人。",
+    "专家表示，这种方法可以把重复的字符串改为分类类型，从而减少内存的使用。",
+    'def load_rows(path):\n    return read_csv(path, dtype={"amount": "float32"}, nrows=500)\n',
+    '{"id": "A-17", "rows": 12, "columns": ["amount", "currency"], "owner": null}\n',
+    "👩‍👩‍👧 loves 🐼 and 🇩🇪 at 9:30. ",
+    "ok. ",
+]
+ARTICLES = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6).map("".join)
+EDITED = st.builds(
+    lambda text, at, cut, put: text[:at] + put + text[at + cut :],
+    ARTICLES,
+    st.integers(0, 300),
+    st.integers(0, 12),
+    st.sampled_from(["", " ", "7", "not ", "Bergen ", "read more below\n", "不", "广告 "]),
+)
+TEXTS = ARTICLES | EDITED | st.text(max_size=60)
+
+ARTICLE = (
+    "The harbour of Bergen was closed on Monday after a ship had lost 40 containers in the storm. "
+    "The crew of the ship, which had left Oslo two days before, was not hurt. "
+    "According to the coast guard, the search for the containers will take until Friday, as the weather "
+    "is expected to get better only in the second half of the week. The owner of the ship has said that it "
+    "will pay for the damage, which is put at 3.5 million euros by the city."
+)
+
+
+def kept(*texts: str) -> Duplicates[int]:
+    duplicates = Duplicates[int]()
+    for key, text in enumerate(texts):
+        duplicates.add(key, text)
+    return duplicates
+
+
+@MANY
+@given(TEXTS)
+def test_a_text_is_a_duplicate_of_itself_however_it_is_spaced(text: str):
+    assert kept(text).find(text) == 0
+    assert kept(text).find(" \n" + text.replace(" ", "  ") + "\t") == 0
+    assert kept(text).covered(text) == (0,)
+
+
+@MANY
+@given(TEXTS, TEXTS)
+def test_what_one_text_covers_says_nothing_that_the_other_does_not(one: str, other: str):
+    assert (kept(one).find(other) == 0) == (kept(other).covered(one) == (0,))
+
+
+@MANY
+@given(st.lists(TEXTS, max_size=6), TEXTS)
+def test_the_index_finds_what_comparing_with_each_kept_text_finds(texts: list[str], new: str):
+    index = kept(*texts)
+
+    equal = [key for key, text in enumerate(texts) if kept(text).find(new) == 0 and kept(new).find(text) == 0]
+    said = [key for key, text in enumerate(texts) if kept(text).find(new) == 0]
+    covered = [key for key, text in enumerate(texts) if kept(text).covered(new) == (0,)]
+    assert index.find(new) in ({*equal, *said[:1]} or {None})
+    assert index.covered(new) == tuple(covered)
+
+
+@MANY
+@given(st.lists(TEXTS, min_size=1, max_size=5), TEXTS)
+def test_a_discarded_text_leaves_no_trace(texts: list[str], new: str):
+    index = kept(*texts)
+    index.discard(0)
+
+    rest = Duplicates[int]()
+    for key, text in enumerate(texts[1:], 1):
+        rest.add(key, text)
+    assert (index.find(new), index.covered(new), len(index)) == (rest.find(new), rest.covered(new), len(rest))
+
+
+@MANY
+@given(ARTICLES, st.data())
+def test_another_digit_is_another_fact(text: str, data: st.DataObject):
+    places = [at for at, character in enumerate(text) if character in "0123456789"]
+    assume(places)
+    at = data.draw(st.sampled_from(places))
+    changed = text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :]
+    assume(text.count(text[max(0, at - 30) : at + 30]) == 1)
+
+    assert kept(text).find(changed) is None
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        ARTICLE.upper(),
+        ARTICLE.replace(" ", "\n\n"),
+        "\uff34\uff48\uff45" + ARTICLE[3:],
+        ARTICLE.replace("\n", " ") + "  ",
+    ],
+    ids=["case", "white space", "full width", "trailing"],
+)
+def test_equal_texts_are_found_in_any_spelling(variant: str):
+    assert kept(ARTICLE).find(variant) == 0
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        "read more below\n" + ARTICLE.replace(", ", ",  ") + "\nshare this with your friends",
+        ARTICLE[ARTICLE.index("The crew") :],
+        ARTICLE.replace("get better", "improve"),
+        ARTICLE.replace(". ", " — ").replace(", ", " , "),
+    ],
+    ids=["page around it", "part of it", "one word", "punctuation"],
+)
+def test_the_same_article_in_another_edition_is_found(variant: str):
+    assert kept(ARTICLE).find(variant) == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("40 containers", "46 containers"),
+        ("3.5 million", "3.6 million"),
+        ("3.5 million", "-3.5 million"),
+        ("Monday", "Tuesday"),
+        ("left Oslo", "left Hamburg"),
+        ("was not hurt", "was hurt"),
+        ("will pay", "will not pay"),
+        ("two days", "six days"),
+        ("The owner", "Maersk, owner"),
+        ("the city.", "the city. The mayor wants 12 more ships."),
+    ],
+)
+def test_the_same_wording_with_other_facts_is_no_duplicate(old: str, new: str):
+    changed = ARTICLE.replace(old, new)
+
+    assert changed != ARTICLE
+    assert kept(ARTICLE).find(changed) is None
+
+
+def test_facts_that_changed_places_are_other_facts():
+    text = "In the first half of the year the northern plant made {} cars and the southern one {} of them, "
+    text += (
+        "which is more than anybody in the whole company had thought to be possible when the year had begun."
+    )
+
+    assert kept(text.format(500, 700)).find(text.format(700, 500)) is None
+
+
+def test_chinese_numbers_and_negations_are_facts():
+    text = "会议决定从下个月开始实行新的办法，所有部门都要按照要求完成三项工作，并且在月底以前提交报告。"
+    text += "专家认为这一办法可以减少内存的使用，提高工作效率。"
+
+    assert kept(text).find("广告" + text) == 0
+    assert kept(text).find(text.replace("三项", "五项")) is None
+    assert kept(text).find(text.replace("可以减少", "不可以减少")) is None
+
+
+def test_the_shorter_text_may_go_and_the_longer_may_not():
+    longer = ARTICLE + " The mayor of Stavanger has offered the help of 25 divers and of three boats."
+
+    assert kept(longer).find(ARTICLE) == 0
+    assert kept(ARTICLE).find(longer) is None
+    assert kept(ARTICLE).covered(longer) == (0,)
+    assert kept(longer).covered(ARTICLE) == ()
+
+
+def test_one_text_may_cover_several():
+    parts = [ARTICLE[: len(ARTICLE) // 2], "Something else.", ARTICLE[len(ARTICLE) // 2 :]]
+
+    assert kept(*parts).covered(ARTICLE) == (0, 2)
+
+
+def test_short_texts_are_duplicates_of_equal_ones_only():
+    duplicates = kept("The user prefers a seat at the window when flying to other countries.")
+
+    assert duplicates.find("The user prefers a seat at the window when flying to other countries") is None
+    assert duplicates.find("the user prefers a seat at the window when flying to other  countries.") == 0
+
+
+def test_of_several_the_first_kept_is_found():
+    assert kept("b", ARTICLE + " Indeed.", ARTICLE + " So it is.").find(ARTICLE) == 1
+
+
+def test_an_equal_text_is_found_before_one_that_says_more():
+    assert kept(ARTICLE + " So it is.", ARTICLE).find(ARTICLE) == 1
+
+
+def test_a_key_is_used_once():
+    duplicates = kept("a")
+
+    with pytest.raises(ValueError, match="0 is already kept"):
+        duplicates.add(0, "b")
+
+
+def test_discarding_an_unknown_key_changes_nothing():
+    duplicates = kept("a")
+
+    duplicates.discard(7)
+
+    assert duplicates.find("a") == 0
+
+
+@pytest.mark.parametrize("text", ["QUJDREVG+/" * 20_000, "\n" * 200_000, "数据分析" * 50_000, "'a" * 100_000])
+def test_time_grows_with_the_length_only(text: str):
+    def seconds(part: str) -> float:
+        start = time.process_time()
+        kept(part).find(part + " end")
+        return time.process_time() - start
+
+    tenth, whole = seconds(text[: len(text) // 10]), seconds(text)
+
+    assert whole < 30 * tenth + 0.5
+
+
+def test_a_look_up_does_not_compare_with_all_that_is_kept():
+    def seconds(count: int) -> float:
+        duplicates = kept(*(f"{ARTICLE} It was report {number}." for number in range(count)))
+        start = time.process_time()
+        for number in range(50):
+            duplicates.find(f"{ARTICLE} It was report {number + count}.")
+        return time.process_time() - start
+
+    few, many = seconds(50), seconds(2_000)
+
+    assert many < 10 * few + 0.1
+
+
+def test_of_marked_pairs_the_same_articles_are_found_and_no_template_is(shared_data: Path):
+    lines = (shared_data / "dedupe.jsonl").read_text("utf-8").splitlines()
+    found: dict[str, list[bool]] = {}
+    for pair in map(json.loads, lines):
+        first = kept(pair["a"])
+        same = first.find(pair["b"]) is not None or first.covered(pair["b"]) != ()
+        found.setdefault(pair["kind"], []).append(same)
+
+    true, false = sum(found["near_duplicate"]), sum(found["template_other_facts"]) + sum(found["same_topic"])
+    missed = len(found["near_duplicate"]) - true
+
+    assert sum(found["template_other_facts"]) == 0
+    assert 2 * true / (2 * true + false + missed) >= 0.95
