@@ -42,11 +42,12 @@ class ContextMemoryBlock(BaseMemoryBlock[str]):
         messages: What it has kept so far, oldest first. Of several sessions, each is told only its own.
 
     >>> import asyncio
-    >>> block = ContextMemoryBlock(max_tokens=35, token_counter=len)
+    >>> block = ContextMemoryBlock(max_tokens=60, token_counter=len)
     >>> said = ["It rains.", "My cat is called Miso.", "The train is late.", "I had soup for lunch."]
     >>> asyncio.run(block.aput([ChatMessage(text) for text in said]))
-    >>> asyncio.run(block.aget([ChatMessage("What is my cat called?")]))
-    'user: My cat is called Miso.'
+    >>> print(asyncio.run(block.aget([ChatMessage("What is my cat called?")])))
+    user: It rains.
+    user: My cat is called Miso.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakValueDictionary
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemory, BaseMemoryBlock, Memory, SimpleComposableMemory, VectorMemory
@@ -22,8 +22,8 @@ from packline.conversation import read_message, turns
 
 __all__ = ["aread_memory", "memory_sources", "read_memory"]
 
-_WARM: WeakValueDictionary[int, Any] = WeakValueDictionary()
-_WARMING = threading.Lock()
+_LOCKS: dict[int, threading.Lock] = {}
+_GUARD = threading.Lock()
 
 
 def read_memory(memory: object, *, question: str = "", archived: bool = False) -> list[ChatMessage]:
@@ -59,8 +59,7 @@ async def aread_memory(memory: object, *, question: str = "", archived: bool = F
     if isinstance(memory, (list, tuple)):
         return list(memory)
     if isinstance(memory, Memory):
-        await _warmed(memory)
-        return await memory.aget_all(status=None if archived else MessageStatus.ACTIVE)
+        return await _messages_of(memory, archived)
     if isinstance(memory, SimpleComposableMemory):
         return await aread_memory(memory.primary_memory, question=question, archived=archived)
     if isinstance(memory, VectorMemory):  # it cannot list what it has
@@ -132,20 +131,26 @@ def _block_text(content: str | list[Any] | None) -> str:
     return read_message({"role": "memory", "content": content}, "block").text
 
 
-async def _warmed(memory: Memory) -> None:
-    """Let the store make its tables before anyone else asks it: of several first calls at once, all fail.
+async def _messages_of(memory: Memory, archived: bool) -> list[ChatMessage]:
+    """What the store of a memory holds, one reader at a time.
 
-    The lock is polled, since it must hold across threads and must not block this thread's loop; and the first
-    call is made on this loop, to which the store's connections may be bound.
+    Of several first calls at once, all but one find no table; and a call on another thread's event loop finds
+    the connection bound to the first one. The lock is polled, since it must hold across threads and must not
+    block this thread's loop.
     """
-    store = memory.sql_store
-    while _WARM.get(id(store)) is not store:
-        if not _WARMING.acquire(blocking=False):
-            await asyncio.sleep(0.001)
-            continue
-        try:
-            if _WARM.get(id(store)) is not store:
-                await store.get_messages(memory.session_id, limit=1)
-                _WARM[id(store)] = store
-        finally:
-            _WARMING.release()
+    lock = _lock_of(memory.sql_store)
+    while not lock.acquire(blocking=False):
+        await asyncio.sleep(0.001)
+    try:
+        return await memory.aget_all(status=None if archived else MessageStatus.ACTIVE)
+    finally:
+        lock.release()
+
+
+def _lock_of(store: object) -> threading.Lock:
+    key = id(store)  # stores are models, which have no hash
+    with _GUARD:
+        if key not in _LOCKS:
+            _LOCKS[key] = threading.Lock()
+            weakref.finalize(store, _LOCKS.pop, key)
+        return _LOCKS[key]
