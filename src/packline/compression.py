@@ -15,7 +15,7 @@ from packline.config import ContextConfig
 from packline.context import Context
 from packline.errors import BudgetError
 from packline.gathering import Failure
-from packline.packet import Kind
+from packline.packet import ContextPacket, Kind
 from packline.selection import LEAST_SNIPPET
 from packline.shortening import shorten
 from packline.structuring import Draft, DraftSection
@@ -26,6 +26,7 @@ __all__ = ["Summarizer", "acompress", "compress"]
 
 Summarizer = Callable[[str], str] | Callable[[str], Awaitable[str]]
 _WORTH_USING = 8  # tokens
+_ENDS = 300  # characters of a long question at either end
 _WIDENINGS = 3  # of one text: each is estimated a little short
 
 Steps = Generator[str, Outcome[str], Context]
@@ -103,6 +104,7 @@ class _Fitting:
         self.reasons = {_key(v): v.reason for part in draft.sections for v in part.verdicts}
         self.out: list[Verdict] = []
         self.failures: list[Failure] = []
+        self.question: Verdict | None = None
 
     def steps(self) -> Steps:
         """Yields texts to summarize, is sent how that went, and returns the finished context."""
@@ -120,9 +122,29 @@ class _Fitting:
     def _check_fixed(self) -> None:
         bare = dataclasses.replace(self.draft, sections=())
         needed = self._tokens(bare)
-        if needed > self.limit:
+        if needed > self.limit and not (self.config.shorten_question and self._shorten_question(bare)):
             sizes = self._section_tokens(bare)
             raise BudgetError(needed, self.limit, max(sizes, key=lambda title: sizes[title]))
+
+    def _shorten_question(self, bare: Draft) -> bool:
+        """Put a shorter question in place of the one there is; False if none fits."""
+        question = bare.selection.request.question
+        ends = f"{question[:_ENDS]}\n{question[-_ENDS:]}"  # where people say what they want of a pasted text
+        room = self.limit - self._tokens(bare) + self.counter.count(question)
+        while text := shorten(question, ends, room, self.counter):
+            request = dataclasses.replace(bare.selection.request, question=text)
+            selection = dataclasses.replace(bare.selection, request=request)
+            over = self._tokens(dataclasses.replace(bare, selection=selection)) - self.limit
+            if over <= 0:
+                packet = ContextPacket(question, kind=Kind.OTHER, id="question")
+                tokens = self.counter.count(text)
+                self.question = Verdict(
+                    packet, Reason.LONG_QUESTION, "question", -1, tokens=tokens, shortened=text
+                )
+                self.draft = dataclasses.replace(self.draft, selection=selection)
+                return True
+            room -= over
+        return False
 
     def _tokens(self, draft: Draft) -> int:
         prompt = draft.prompt(chat=self.config.layout == "chat")
@@ -214,16 +236,24 @@ class _Fitting:
         selection = self.draft.selection
         prompt = self.draft.prompt(chat=self.config.layout == "chat")
         verdicts = [verdict for part in self.draft.sections for verdict in part.verdicts]
+        shortened = [verdict for verdict in verdicts if verdict.shortened is not None]
+        template = self.draft.template
         return Context(
             text=prompt.text,
             messages=prompt.messages,
             tokens=self._tokens(self.draft),
             max_tokens=self.limit,
             kept=tuple(verdict for verdict in verdicts if verdict.shortened is None),
-            shortened=tuple(verdict for verdict in verdicts if verdict.shortened is not None),
+            shortened=tuple(shortened if self.question is None else [self.question, *shortened]),
             dropped=(*self.out, *selection.dropped) if self.out else selection.dropped,
             failures=(*selection.failures, *self.failures),
             section_tokens=self._section_tokens(self.draft),
+            citations={
+                number: verdict.packet
+                for part in self.draft.sections
+                for number, verdict in enumerate(part.verdicts, 1)
+                if template.number(part.section, number)
+            },
             request=selection.request,
         )
 

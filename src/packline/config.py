@@ -47,6 +47,8 @@ class ContextConfig:
             own between them.
         message_overhead: Tokens that each chat message costs beyond its text; 4 holds for OpenAI's.
         source_timeout: Seconds that a source has.
+        shorten_question: Shorten a question that alone exceeds the budget, keeping its beginning and end where
+            it can, and report it. False: that is a `BudgetError`.
         strict: Raise the failures of sources, as one `ExceptionGroup`, where they are else only reported.
         template: Titles, order, kinds and marks of the sections.
 
@@ -73,6 +75,7 @@ class ContextConfig:
     layout: Layout = "prompt"
     message_overhead: int = 4
     source_timeout: float = 30.0
+    shorten_question: bool = False
     strict: bool = False
     template: Template = field(default_factory=Template)
 
@@ -90,7 +93,7 @@ class ContextConfig:
             _check_number(name, getattr(self, name), "above 0", lambda v: 0 < v < math.inf)
         for name in ("recent_turns", "message_overhead"):
             _check_whole(name, getattr(self, name), 0, "a whole number from 0")
-        for name in ("enable_compression", "merge_duplicates", "strict"):
+        for name in ("enable_compression", "merge_duplicates", "shorten_question", "strict"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(name, getattr(self, name), "True or False")
         for name, choices in (("recency", get_args(RecencyMode)), ("layout", get_args(Layout))):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from packline import report
 from packline.gathering import Failure
+from packline.packet import ContextPacket
 from packline.prompt import Message
 from packline.request import Request
 from packline.verdict import Verdict
@@ -29,6 +30,7 @@ class Context:
         failures: Sources (and summarizers) that failed.
         section_tokens: Title to tokens of each section, its heading included, counted on its own.
         stage_seconds: Stage to seconds.
+        citations: Number to packet, where the template numbers its evidence; otherwise empty.
         request: What was asked for.
     """
 
@@ -42,6 +44,7 @@ class Context:
     failures: tuple[Failure, ...] = ()
     section_tokens: Mapping[str, int] = field(default_factory=dict)
     stage_seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
+    citations: Mapping[int, ContextPacket] = field(default_factory=dict, repr=False)
     request: Request = field(repr=False)
 
     def explain(self) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import regex
 
-__all__ = ["Borders", "line_border", "sound", "tag_border"]
+__all__ = ["Borders", "line_border", "number_border", "sound", "tag_border"]
 
 # A reader sees a new line after each of these, whatever a parser says.
 _BREAK = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
@@ -60,6 +60,11 @@ def line_border(names: Sequence[str], *, begins: bool = False) -> str:
     """
     words = "|".join(map(_spelled, names))
     return rf"{_START}{_BLANKS}(?<slashes>\\*+)(?:{words}){'' if begins else _END}"
+
+
+def number_border() -> str:
+    """The pattern of lines that begin with a number in brackets, as numbered entries do."""
+    return rf"{_START}{_BLANKS}(?<slashes>\\*+)\[{_BLANKS}\d+{_BLANKS}\]"
 
 
 def tag_border(names: Sequence[str]) -> str:

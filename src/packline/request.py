@@ -25,8 +25,8 @@ class Request:
         packets: Candidates given by the caller. They compete like those of the sources.
         state: Where the task stands, as packets of kind state.
         now: The moment from which ages are measured; aware.
-        attachments: Blocks of the question that are not text, such as images, in the caller's own form. They are
-            costed with the question, and an adapter hands them on after its text.
+        attachments: Blocks of the question that are not text, such as images, in the caller's own form. They
+            are costed with the question, and an adapter hands them on after its text.
     """
 
     question: str

@@ -287,7 +287,11 @@ class _Filling:
         return tokens
 
     def _cost_of_separators(self) -> dict[Kind, int]:
-        return {kind: self.counter.count(self.config.template.section_of(kind).separator) for kind in Kind}
+        sections = {kind: self.config.template.section_of(kind) for kind in Kind}
+        return {
+            kind: self.counter.count(section.separator + self.config.template.number(section, 99))
+            for kind, section in sections.items()
+        }
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """What is kept."""

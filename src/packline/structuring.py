@@ -65,7 +65,10 @@ class Draft:
         heads = {self.template.head(v.packet).strip(": ") for part in self.sections for v in part.verdicts}
         for part in self.sections:
             borders = self.template.borders(part.section, heads - {""})
-            written = [self.template.entry(v.packet, v.text, borders) for v in part.verdicts]
+            written = [
+                self.template.number(part.section, place) + self.template.entry(v.packet, v.text, borders)
+                for place, v in enumerate(part.verdicts, 1)
+            ]
             before = [bodies[part.section.title]] if part.section.title in bodies else []
             bodies[part.section.title] = part.section.separator.join([*before, *written])
         return {s.title: bodies[s.title] for s in self.template.sections if s.title in bodies}

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from packline.errors import ConfigError
-from packline.inert import Borders, line_border, sound, tag_border
+from packline.inert import Borders, line_border, number_border, sound, tag_border
 from packline.packet import ContextPacket, Kind
 
 __all__ = ["Section", "Template"]
@@ -100,6 +100,8 @@ class Template:
         style: Headings as `[Title]`, as `<title>` tags or as `## Title`.
         output: The text of the output section.
         memory_prefix: What begins a memory.
+        numbered: Number the entries of the section that holds evidence, as `[1]`, so that an answer can cite
+            them; `Context.citations` leads from the numbers back to the packets.
 
     Raises:
         ConfigError: The sections are not as said above.
@@ -120,6 +122,7 @@ class Template:
     style: Style = "brackets"
     output: str = _OUTPUT
     memory_prefix: str = "Memory: "
+    numbered: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.sections, str) or not isinstance(self.sections, Iterable):
@@ -133,6 +136,8 @@ class Template:
         for name in ("output", "memory_prefix"):
             if not isinstance(getattr(self, name), str):
                 raise ConfigError(name, getattr(self, name), "a string")
+        if not isinstance(self.numbered, bool):
+            raise ConfigError("numbered", self.numbered, "True or False")
         for section in self.sections:
             if self.style == "xml" and not _tag(section.title):
                 raise ConfigError("title", section.title, "a text with letters or digits, for a tag")
@@ -157,6 +162,10 @@ class Template:
             role = " ".join(role.split()) if isinstance(role, str) else ""  # one line, whatever it holds
             return f"{role}: " if role else ""
         return self.memory_prefix if packet.kind is Kind.MEMORY else ""
+
+    def number(self, section: Section, number: int) -> str:
+        """What stands before the entry with that number, from 1; empty where entries are not numbered."""
+        return f"[{number}] " if self.numbered and Kind.EVIDENCE in section.kinds else ""
 
     def holder(self, holds: Holds) -> Section:
         """The section that holds the question, or the output instructions."""
@@ -195,6 +204,8 @@ class Template:
         if Kind.HISTORY in section.kinds:
             names = sorted({*_SPEAKERS, *speakers, self.memory_prefix.strip(": ")} - {""})
             patterns.append(line_border([f"{name}:" for name in names], begins=True))
+        if self.number(section, 1):
+            patterns.append(number_border())
         return Borders(patterns)
 
     def marked(self, text: str, section: Section, speakers: Iterable[str] = ()) -> str:

@@ -26,6 +26,7 @@ class Reason(StrEnum):
     STATE = "state of the task"
     SHORTENED = "too long to stand whole"
     SUMMARIZED = "summarized"
+    LONG_QUESTION = "the question alone is too long"
     BELOW_MIN_RELEVANCE = "relevance below the minimum"
     DUPLICATE = "says the same as a kept one"
     OVER_BUDGET = "does not fit in the budget"

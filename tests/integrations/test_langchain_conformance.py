@@ -325,6 +325,7 @@ def test_every_setting_of_a_config_is_an_option_of_the_builder():
         ("layout", "chat"),
         ("message_overhead", 0),
         ("template", Template(style="markdown")),
+        ("shorten_question", True),
         ("source_timeout", 1.0),
         ("strict", True),
     ],

@@ -116,6 +116,7 @@ class CompressSettings(Settings):
 
     model_config = STRICT
 
+    shorten_question: Annotated[bool | None, SkipValidation] = None
     enable_compression: Annotated[bool | None, SkipValidation] = None
     layout: Annotated[Layout | None, SkipValidation] = None
     message_overhead: Annotated[int | None, SkipValidation] = None
