@@ -179,6 +179,16 @@ def test_the_table_tells_failures_and_times():
     assert text.endswith("Time  gather 1500.0 ms, select 2.0 ms")
 
 
+def test_numbers_that_an_answer_can_cite_lead_to_their_packets_everywhere():
+    cited = verdict("Whole.", id="k1")
+    done = context(kept=[verdict("Other.", id="k0"), cited], citations={7: cited.packet})
+
+    assert re.search(r"  \[7\] Whole\.$", explain(done), re.M)
+    assert re.search(r"  Other\.$", explain(done), re.M)
+    assert to_dict(done)["citations"] == [{"number": 7, "id": "k1"}]
+    assert "[7] Whole." in Page(to_html(done)).words
+
+
 def test_columns_stay_in_line_whatever_the_script():
     kept = [
         verdict(text, source=text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from packline.packet import Kind
 from packline.report.cells import document_of, number, one_line, visible
 from packline.report.style import STYLE
-from packline.report.table import budget_parts, by_reason, why
+from packline.report.table import budget_parts, by_reason, numbers, why
 from packline.template import Template
 from packline.verdict import Verdict
 
@@ -51,9 +51,9 @@ def to_html(context: Context, *, rows: int = _ROWS) -> str:
         _header(context),
         _budget(context),
         _failures(context),
-        _table("Kept", context.kept, rows, opened=True),
-        _table("Shortened", context.shortened, rows, opened=True),
-        _table("Dropped", context.dropped, rows, opened=len(context.dropped) <= _FEW),
+        _table(context, "Kept", context.kept, rows, opened=True),
+        _table(context, "Shortened", context.shortened, rows, opened=True),
+        _table(context, "Dropped", context.dropped, rows, opened=len(context.dropped) <= _FEW),
         _prompt(context),
         _messages(context),
         _times(context),
@@ -107,17 +107,18 @@ def _failures(context: Context) -> str:
     return f'<ul class="failures">{items}</ul>'
 
 
-def _table(title: str, verdicts: Sequence[Verdict], most: int, *, opened: bool) -> str:
+def _table(context: Context, title: str, verdicts: Sequence[Verdict], most: int, *, opened: bool) -> str:
     if not verdicts:
         return ""
-    shown = list(islice(verdicts, most))
+    shown, cited = list(islice(verdicts, most)), numbers(context)
+    body = "".join(_row(verdict, cited.get(id(verdict.packet), "")) for verdict in shown)
     rest = verdicts[len(shown) :]
     more = f'<p class="rest">… and {len(rest):,} more: {"; ".join(by_reason(rest))}</p>' if rest else ""
     return (
         f"<details{' open' if opened else ''}><summary>{title}: {len(verdicts):,}"
         f"<span>{'; '.join(by_reason(verdicts))}</span></summary>"
         f'<div class="scroll" tabindex="0"><table>{_columns()}'
-        f"<tbody>{''.join(map(_row, shown))}</tbody></table></div>{more}</details>"
+        f"<tbody>{body}</tbody></table></div>{more}</details>"
     )
 
 
@@ -127,7 +128,7 @@ def _columns() -> str:
     return f"<colgroup>{sizes}</colgroup><thead><tr>{heads}</tr></thead>"
 
 
-def _row(verdict: Verdict) -> str:
+def _row(verdict: Verdict, cited: str) -> str:
     packet = verdict.packet
     source, document, identity = escape(one_line(verdict.source)), document_of(verdict), _line(packet.id)
     name = escape(document.rpartition("/")[2] or document) if document else source
@@ -145,7 +146,7 @@ def _row(verdict: Verdict) -> str:
         f"{packet.kind.value}</span></td>"
         f'<td class="from" title="{source}: {escape(document)} ({identity})">{name}'
         f"<small>{below}</small></td>"
-        f'<td><span class="text" dir="auto" title="{hint}">{_line(verdict.text)}</span></td>'
+        f'<td><span class="text" dir="auto" title="{hint}">{cited}{_line(verdict.text)}</span></td>'
         f'{cells}<td class="why">{escape(why(verdict))}</td></tr>'
     )
 

@@ -33,8 +33,9 @@ def to_dict(context: Context) -> dict[str, object]:
     `kept`, `shortened` and `dropped` hold each packet once: `id`, `kind`, `source`, `position`, `reason` (a
     word to act on) and `why` (the same to read), `relevance`, `recency`, `score` and `tokens` (null where
     unknown), `timestamp` (ISO), `metadata`, `content`, `shortened` (what stands in the prompt in its
-    place, or null) and `merged` (the ids of packets that say the same). Instructions are no packets: they
-    stand in `instructions`.
+    place, or null) and `merged` (the ids of packets that say the same). `citations` leads from the numbers
+    in the prompt to ids, where entries are numbered. Instructions are no packets: they stand in
+    `instructions`.
     """
     request = context.request
     return {
@@ -50,6 +51,9 @@ def to_dict(context: Context) -> dict[str, object]:
         "kept": _entries(context.kept),
         "shortened": _entries(context.shortened),
         "dropped": _entries(context.dropped),
+        "citations": [
+            {"number": number, "id": sound(packet.id)} for number, packet in context.citations.items()
+        ],
         "failures": [
             {"source": sound(f.source), "error": type(f.error).__name__, "message": sound(str(f.error))}
             for f in context.failures

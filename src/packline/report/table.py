@@ -13,7 +13,7 @@ from packline.verdict import Verdict
 if TYPE_CHECKING:
     from packline.context import Context
 
-__all__ = ["WIDTH", "budget_parts", "by_reason", "explain", "why"]
+__all__ = ["WIDTH", "budget_parts", "by_reason", "explain", "numbers", "why"]
 
 WIDTH = 112
 _DROPPED = 20
@@ -35,9 +35,9 @@ def explain(context: Context, *, columns: int = WIDTH, dropped: int = _DROPPED) 
     blocks = [
         _head(context, columns),
         _budget(context),
-        _packets("Kept", context.kept, columns),
-        _packets("Shortened", context.shortened, columns),
-        _packets("Dropped", context.dropped, columns, most=dropped),
+        _packets(context, "Kept", context.kept, columns),
+        _packets(context, "Shortened", context.shortened, columns),
+        _packets(context, "Dropped", context.dropped, columns, most=dropped),
         _failures(context, columns),
         _times(context),
     ]
@@ -76,11 +76,14 @@ def _bar(share: float) -> str:
     return "█" * full + (_EIGHTHS[rest] if rest else "")
 
 
-def _packets(title: str, verdicts: Sequence[Verdict], columns: int, most: int | None = None) -> list[str]:
+def _packets(
+    context: Context, title: str, verdicts: Sequence[Verdict], columns: int, most: int | None = None
+) -> list[str]:
     if not verdicts:
         return []
-    shown = list(islice(verdicts, most))
-    lines = [f"{title}: {len(verdicts):,}", *_rows([_HEADS, *map(_cells, shown)], columns)]
+    shown, cited = list(islice(verdicts, most)), numbers(context)
+    rows = [_cells(verdict, cited.get(id(verdict.packet), "")) for verdict in shown]
+    lines = [f"{title}: {len(verdicts):,}", *_rows([_HEADS, *rows], columns)]
     if len(shown) < len(verdicts):
         rest = verdicts[len(shown) :]
         lines.append(f"  … and {len(rest):,} more: {', '.join(by_reason(rest))}")
@@ -92,7 +95,12 @@ def by_reason(verdicts: Sequence[Verdict]) -> list[str]:
     return [f"{reason.value} ({n:,})" for reason, n in Counter(v.reason for v in verdicts).most_common()]
 
 
-def _cells(verdict: Verdict) -> tuple[str, ...]:
+def numbers(context: Context) -> dict[int, str]:
+    """What stands before a packet's text where the template numbers it, by the packet's `id()`."""
+    return {id(packet): f"[{number}] " for number, packet in context.citations.items()}
+
+
+def _cells(verdict: Verdict, cited: str) -> tuple[str, ...]:
     return (
         verdict.packet.kind.value,
         origin_of(verdict),
@@ -101,7 +109,7 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         number(verdict.score, ".2f"),
         number(verdict.tokens),
         why(verdict),
-        one_line(verdict.text),
+        cited + one_line(verdict.text),
     )
 
 
