@@ -47,8 +47,8 @@ class ContextConfig:
             own between them.
         message_overhead: Tokens that each chat message costs beyond its text; 4 holds for OpenAI's.
         source_timeout: Seconds that a source has.
-        shorten_question: Shorten a question that alone exceeds the budget, keeping its beginning and end where
-            it can, and report it. False: that is a `BudgetError`.
+        shorten_question: Shorten a question that alone exceeds the budget, keeping its beginning and end
+            where it can, and report it. False: that is a `BudgetError`.
         strict: Raise the failures of sources, as one `ExceptionGroup`, where they are else only reported.
         template: Titles, order, kinds and marks of the sections.
 

@@ -119,18 +119,21 @@ class ContextMiddleware(AgentMiddleware):
         )
         costs["Task"] = bare.tokens(self._counter, overhead=overhead)
         max_tokens = self._config.budget(asked.question)
-        if sum(costs.values()) > max_tokens:
-            raise BudgetError(sum(costs.values()), max_tokens, max(costs, key=lambda name: costs[name]))
         room = max_tokens - costs["system prompt"] - costs["tools"]
+        least = costs["Task"]
+        if least > room and self._config.shorten_question:
+            least = max(0, room // 2)  # the other half is for the tools
+        if least > room or room <= 0:
+            raise BudgetError(sum(costs.values()), max_tokens, max(costs, key=lambda name: costs[name]))
         kept = loop.within(
-            room - costs["Task"],
+            room - least,
             question=asked.question,
             counter=self._counter,
             overhead=overhead,
             whole=whole,
         )
         key = _key([*messages[: at + 1], *loop.broken], config.get("configurable", {}))
-        return _Turn(messages[at], asked, kept, room, key, bare.messages[-1].content, costs["Task"])
+        return _Turn(messages[at], asked, kept, room, key, bare.messages[-1].content, least)
 
     def _system_tokens(self, request: ModelRequest[Any]) -> int:
         message = getattr(request, "system_message", None)
@@ -179,7 +182,7 @@ class _Turn:
         room: Tokens for all messages but the system message.
         key: The same for all calls of the model for one question.
         bare: The question as it stands where nothing is added to it.
-        least: Tokens of that.
+        least: Tokens that it needs.
     """
 
     question: BaseMessage | None
