@@ -287,3 +287,14 @@ def test_the_bundled_model_finds_other_words_for_the_same():
     scores = Semantic().scores("the dog is loud", pool)
 
     assert scores.argmax() == 0
+
+
+def test_the_bundled_model_counts_for_little_in_a_script_it_does_not_know():
+    pool = evidence("猫が寝ている", "東京タワー", "lorem ipsum")
+    words, meaning = Lexical(), Semantic()
+
+    def pull(question):
+        return np.abs(Hybrid().scores(question, pool) - words.scores(question, pool)).max()
+
+    assert meaning.scores("東京タワー", pool).max() > 0
+    assert pull("東京タワー") < pull("tokyo lorem")

@@ -19,8 +19,8 @@ __all__ = ["Hybrid"]
 
 _LATIN, _LETTER = regex.compile(r"\p{Latin}"), regex.compile(r"\p{L}")
 
-OTHER_SCRIPTS = 0.5
-"""Share of its weight that the bundled model keeps in other scripts, of which it knows few words."""
+WEIGHT, IN_OTHER_SCRIPTS = 0.35, 0.05
+"""Of meaning; the second for the bundled model and other scripts than Latin, of which it knows few words."""
 
 
 class Hybrid:
@@ -31,8 +31,8 @@ class Hybrid:
     has, and of the best cosine.
 
     Args:
-        weight: Of meaning, in [0, 1]; None: 0.35, which is halved for the bundled model where less than half
-            of the question's letters are Latin.
+        weight: Of meaning, in [0, 1]; None: 0.35, but 0.05 for the bundled model where less than half of the
+            question's letters are Latin.
 
     Raises:
         ConfigError: The weight is out of its range.
@@ -69,7 +69,7 @@ class Hybrid:
         if self._weight is not None:
             return self._weight
         latin = 2 * len(_LATIN.findall(question)) >= len(_LETTER.findall(question))
-        return 0.35 if latin or not self._bundled else 0.35 * OTHER_SCRIPTS
+        return WEIGHT if latin or not self._bundled else IN_OTHER_SCRIPTS
 
 
 def _by_best(scores: NDArray[np.float64]) -> NDArray[np.float64]:

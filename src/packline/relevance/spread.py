@@ -47,7 +47,7 @@ class Spread:
 
     near: float = 0.5
     wide: float = 2.0
-    speaker: float = 0.3
+    speaker: float = 0.5
     dated: float = 1.0
     titled: float = 0.2
     linked: float = 0.5
