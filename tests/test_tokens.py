@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from packline import ConfigError, TokenCounter, token_counter
-from packline.tokens import Counter, approximate_tokens
+from packline.tokens import _BUNDLED, Counter, _load, approximate_tokens
 
 BUNDLE = Path(llama_index.core.__file__).parent / "_static" / "tiktoken_cache"
 FAMILY = "👨‍👩‍👧‍👦"
@@ -346,6 +346,12 @@ def test_a_counter_that_falls_as_the_text_grows_still_gets_a_head_that_fits(text
     assert counter.count(cut) <= limit
 
 
+def test_a_character_that_goes_on_where_the_search_ends_is_not_broken():
+    counter = token_counter(lambda text: 1 if len(text) == 100 else 100)
+
+    assert counter.cut("a" + "\u0301" * 500, 5) == ""
+
+
 def test_a_text_that_fits_is_returned_as_it_is():
     text = "Pandas reads CSV."
 
@@ -440,6 +446,22 @@ def test_a_users_cache_is_used_first(variable: str, tmp_path: Path):
     assert done.stdout.strip() == "2", done.stderr
 
 
+def test_it_is_used_even_where_there_is_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for file in BUNDLE.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    used: list[str] = []
+
+    def load(name: str) -> tiktoken.Encoding:
+        used.append(os.environ["TIKTOKEN_CACHE_DIR"])
+        return tiktoken.get_encoding(name)
+
+    monkeypatch.setattr("packline.tokens._fetched", load)
+    _load("o200k_base")
+
+    assert used == [str(tmp_path)]
+
+
 @pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"])
 def test_a_users_cache_without_the_vocabulary_falls_back_to_the_copy_and_stays_set(
     variable: str, tmp_path: Path
@@ -475,8 +497,6 @@ print(token_counter("approximate").count("four"))
 
 
 def test_the_names_of_the_bundled_files_are_those_that_tiktoken_gives_them():
-    from packline.tokens import _BUNDLED
-
     address = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
     for name in ("cl100k_base", "o200k_base"):
