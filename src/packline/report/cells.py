@@ -90,6 +90,6 @@ def document_of(verdict: Verdict) -> str:
 
 
 def origin_of(verdict: Verdict) -> str:
-    """The name of the source and that of the document, its folder left out."""
+    """The document, its folder left out, and the name of the source; where there is none, the name alone."""
     source, document = one_line(verdict.source), document_of(verdict)
-    return f"{source}: {document.rpartition('/')[2]}" if document else source
+    return f"{document.rpartition('/')[2]} ({source})" if document else source
