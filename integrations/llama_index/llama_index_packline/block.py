@@ -32,6 +32,9 @@ class ContextMemoryBlock(BaseMemoryBlock[str]):
     What it gives is a transcript in the order in which it was spoken, a tool call always with its results. A
     turn too long to stand whole is shortened. Where nothing has to do with the question, it gives nothing.
 
+    With a `ReActAgent`, make the memory with `insert_method="user"`: that agent throws away the system
+    message, where a memory's blocks stand by default. Priority 0, the default, lets the block stand as it is.
+
     Args:
         name: Of the block in the memory's template.
         max_tokens: Upper limit of the transcript, the speakers' names included.
