@@ -6,15 +6,12 @@ as a whole, and gives way until it fits.
 
 from __future__ import annotations
 
-import math
-from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
-from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING
 
 import regex
 
-from packline.relevance.words import is_gram, words
+from packline.salience import ranked
 from packline.sentences import Span, pieces, sentences
 
 if TYPE_CHECKING:
@@ -26,11 +23,6 @@ _BLANK = regex.compile(r"\A(?:[\s\x1c-\x1f](?![\p{GCB=Extend}\p{GCB=SpacingMark}
 _LAST_WORD = regex.compile(r"(?<=\S)\s++\w{1,24}+$")
 _LEAST_PIECE = 8  # characters
 _PIECES = 6  # of a sentence that is too long, in the room there is
-_OPENING = 0.1  # of the best match, for the title and the first sentence
-_OPENERS = 2
-_REPEATS = 4  # from here on a word counts no less
-_STEM = 5
-_K1, _B = 1.2, 0.3
 _TRIES = 4  # at parting a text more finely, until the best of it fits
 _MISSES = 50  # sentences in a row that do not fit; then it is full
 
@@ -81,7 +73,7 @@ def _best_first(
     size = len(text) * max(limit - 2 * counter.count(marker), 0) // counter.count(text)
     for _ in range(_TRIES):
         spans = _spans(text, size)
-        order = _ranked(text, query, spans) if spans else []
+        order = ranked([text[start:end] for start, end in spans], query) if spans else []
         if not order or counter.count(_joined(text, [spans[order[0]]], marker)) <= limit:
             break
         start, end = spans[order[0]]
@@ -98,70 +90,6 @@ def _spans(text: str, size: int) -> list[Span]:
         else:
             parts.append(span)
     return [span for span in parts if not text[span.start : span.end].isspace()]
-
-
-def _ranked(text: str, query: str, spans: Sequence[Span]) -> list[int]:
-    """The places of `spans`, best first; of those that do not match, the nearest to the best match first.
-
-    The best is always the one that adds the most to those before it: a word of the question counts half as
-    much each time that it has been there (the lazy greedy method: what a span adds can only fall).
-    """
-    matches = _matches([words(text[start:end]) for start, end in spans], query)
-    most = max((sum(found.values()) for found in matches.values()), default=0.0)
-    opening = dict.fromkeys(range(min(_OPENERS, len(spans))), _OPENING * most)
-    seen: Tally[str] = Tally()
-
-    def added(at: int) -> float:
-        again = (weight * 0.5 ** min(seen[term], _REPEATS) for term, weight in matches.get(at, {}).items())
-        return opening.get(at, 0.0) + sum(again)
-
-    queue = [(-added(at), at) for at in sorted({*matches, *opening})]
-    heapify(queue)
-    order: dict[int, None] = {}
-    while queue:
-        value, at = queue[0]
-        now = -added(at)
-        if now > value:
-            heapreplace(queue, (now, at))
-            continue
-        heappop(queue)
-        order[at] = None
-        seen.update(matches.get(at, {}).keys())
-    best = next(iter(order))
-    return list(order | dict.fromkeys(sorted(range(len(spans)), key=lambda at: (abs(at - best), at))))
-
-
-def _terms(found: Sequence[str]) -> list[str]:
-    """Words by their first five characters, which stand for all of one stem; longer ones also whole."""
-    return [*(word[:_STEM] for word in found), *(word for word in found if len(word) > _STEM)]
-
-
-def _matches(texts: Sequence[Sequence[str]], query: str) -> dict[int, dict[str, float]]:
-    """What each of the question's terms is worth in each of the sentences that have one.
-
-    BM25 with k1 = 1.2 and b = 0.3 (a sentence is hardly worse for being long). Rarity is counted over the
-    sentences of the text; it is squared, except in scripts without spaces, so that "what" and "did" weigh
-    little.
-    """
-    asked = set(_terms(words(query)))
-    counts = {at: Tally(term for term in _terms(found) if term in asked) for at, found in enumerate(texts)}
-    holding = Tally(term for found in counts.values() for term in found)
-    mean = sum(map(len, texts)) / len(texts) or 1.0
-    most = math.log(2 * len(texts) + 2)
-
-    def weight(term: str) -> float:
-        rarity = math.log1p((len(texts) - holding[term] + 0.5) / (holding[term] + 0.5)) / most
-        return rarity if is_gram(term) else rarity**2
-
-    weights = {term: weight(term) for term in holding}
-    return {
-        at: {
-            term: weights[term] * times / (times + _K1 * (1 - _B + _B * len(texts[at]) / mean))
-            for term, times in found.items()
-        }
-        for at, found in counts.items()
-        if found
-    }
 
 
 def _chosen(
