@@ -126,7 +126,7 @@ def embedding(spec: object = None) -> Embedder:
             return Embedder(_name(spec), getattr(spec, documents), getattr(spec, query))
     if isinstance(spec, type):
         raise ConfigError("embed", spec, f"{_EXPECTED}; this is a class, not a model made from it")
-    if callable(encode := getattr(spec, "encode", None)):
+    if callable(encode := getattr(spec, "encode", None)) and not isinstance(spec, str):
         return Embedder(_name(spec), encode)
     if callable(spec):
         return Embedder(_name(spec), spec)

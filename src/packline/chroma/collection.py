@@ -260,6 +260,8 @@ class Collection:
                 return old
             known = {} if old is None else {row.id: row for row in old.rows}
             ids = sorted(handle.get(include=[])["ids"])
+            # Chroma's vector index does not see what other processes wrote before it is written to itself.
+            handle.delete(ids=["packline:none"])
             new = [i for i in ids if i not in known]
             known.update((row.id, row) for row in _read(handle, new, self._batch))
             rows = tuple(known[i] for i in ids if i in known)
