@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from packline import ContextBuilder, ContextConfig, ContextPacket
+from packline.chroma import MemoryStore
 from packline.cli.app import run
 from packline.cli.cases import Case, read_cases, spread
 from packline.cli.compare import interval, recall
@@ -255,6 +256,67 @@ def test_documents_without_chroma_say_what_to_install(
     assert code == 1
     assert 'pip install "packline[chroma]"' in err
     assert err.count("\n") == 1
+
+
+# --- build: documents and stores ---
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    """Two documents that can be read and one that cannot."""
+    folder = tmp_path / "manual"
+    folder.mkdir()
+    (folder / "gauge.md").write_text("# Rain gauge\n\nThe rain gauge holds 0.2 mm a tip.\n", "utf-8")
+    (folder / "bees.txt").write_text("Bees sleep at night.\n", "utf-8")
+    (folder / "broken.pdf").write_bytes(b"no PDF at all")
+    return folder
+
+
+def test_documents_become_evidence_and_what_cannot_be_read_is_a_warning(
+    manual: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert build("What does the rain gauge hold?", "--docs", str(manual), "--json") == 0
+
+    out, err = capsys.readouterr()
+    data = json.loads(out)
+    assert ["rain gauge holds" in entry["content"] for entry in data["kept"]] == [True]
+    assert data["kept"][0]["metadata"]["source"].endswith("gauge.md")
+    assert [entry["content"] for entry in data["dropped"]] == ["Bees sleep at night."]
+    assert err.startswith("packline: warning: ")
+    assert "broken.pdf" in err
+    assert err.count("\n") == 1
+
+
+def test_a_folder_without_documents_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert build("Why?", "--docs", str(tmp_path)) == 0
+
+    assert capsys.readouterr().err == f"packline: warning: no documents in {tmp_path}\n"
+
+
+def test_a_store_keeps_the_documents_for_the_next_run(
+    manual: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    store = str(tmp_path / "store")
+    question = "What does the rain gauge hold?"
+
+    assert build(question, "--docs", str(manual / "gauge.md"), "--store", store) == 0
+    first = capsys.readouterr().out
+    assert build(question, "--store", store) == 0
+
+    assert "The rain gauge holds 0.2 mm a tip." in first
+    assert capsys.readouterr().out == first
+
+
+def test_a_memory_store_gives_the_memories_of_one_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for user in ("ada", "bob"):
+        with MemoryStore(tmp_path, user_id=user) as memory:
+            memory.add(f"The rain gauge of {user} holds 0.2 mm.", importance=0.9)
+
+    assert build("What does the rain gauge hold?", "--memory", str(tmp_path), "--user", "ada") == 0
+
+    out = capsys.readouterr().out
+    assert "Memory: The rain gauge of ada holds 0.2 mm." in out
+    assert "bob" not in out
 
 
 # --- compare ---
