@@ -61,10 +61,10 @@ endef
 demo: .venv/.all
 	.venv/bin/python examples/demo.py
 
-# The environments are independent of each other, so two are filled at a time; what needs them runs in order.
+# Two at a time, first of the environments, then of what runs in them; each one's output comes in one piece.
 test:
 	$(MAKE) --no-print-directory -j2 .venv/.dev .venv-wheel/.test $(if $(PYTHON_LOWEST),.venv-lowest/.test)
-	$(MAKE) --no-print-directory -j1 lint types unit wheel lowest
+	$(MAKE) --no-print-directory -j2 --output-sync=target lint types unit wheel lowest
 
 lint: .venv/.dev
 	.venv/bin/ruff check
