@@ -16,8 +16,8 @@ from packline import token_counter
 logger = logging.getLogger(__name__)
 CASES = int(os.environ.get("PACKLINE_CASES", "150"))
 BPE = token_counter("cl100k_base").count
-TALE = """river valley memory budget token fish swim ocean data frame sort index merge query answer paper report
-city train station history century music piano bridge tower engine signal protein cell market price growth"""
+TALE = """river valley memory budget token fish swim ocean data frame sort index merge query answer paper
+report city train station history century music piano bridge tower engine signal protein cell market price"""
 WORDS = TALE.split()
 HAN = "数据分析工具优化内存使用方法字符类型城市河流历史音乐桥梁发动机市场价格政策学校学生行星轨道风暴森林"
 
