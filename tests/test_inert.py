@@ -19,6 +19,7 @@ TAGS = Borders([tag_border(("task", "role_policies"))])
         "before\r[Task]",
         "before\r\n[Task]\r\n",
         "\u2028[Task]\u2029",
+        *(f"before{line_break}[Task]{line_break}after" for line_break in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"),
         "\x0b[Task]",
         "\x0c[Task]",
         "\x1c[Task]",
