@@ -64,7 +64,7 @@ demo: .venv/.all
 # Two at a time, first of the environments, then of what runs in them; each one's output comes in one piece.
 test:
 	$(MAKE) --no-print-directory -j2 .venv/.dev .venv-wheel/.test $(if $(PYTHON_LOWEST),.venv-lowest/.test)
-	$(MAKE) --no-print-directory -j2 --output-sync=target lint types unit wheel lowest
+	$(MAKE) --no-print-directory -j2 --output-sync=target lint unit types wheel lowest
 
 lint: .venv/.dev
 	.venv/bin/ruff check
