@@ -516,7 +516,11 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path):
     command = [sys.executable, "-m", "packline", "build", "Why?", "--instructions", f"@{long}", *BASE]
     command += ["--max-tokens", "1000000"]
 
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    # Without a buffer Python would not notice that only a part was written.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.read(10)

@@ -63,16 +63,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         code = app(args=arguments, prog_name="packline", standalone_mode=False)
-        sys.stdout.flush()
     except _ClickError as error:
         return _complaint(error.format_message(), error.exit_code)  # type: ignore[attr-defined]
     except ConfigError as error:
         return _complaint(str(error), _USAGE)
     except PacklineError as error:
         return _complaint(str(error), _FAILED)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         return _complaint(f"{error.filename or 'packline'}: {error.strerror or error}", _FAILED)
     except (KeyboardInterrupt, typer.Abort):
@@ -266,8 +262,11 @@ def _moment(given: str | None) -> datetime | None:
 
 def _print(text: str) -> None:
     """To a terminal without what would control it; into a pipe as it is."""
-    sys.stdout.write(f"{visible(text) if sys.stdout.isatty() else text}\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(f"{visible(text) if sys.stdout.isatty() else text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has seen enough; what is left in the buffer goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: str) -> None:
