@@ -55,7 +55,10 @@ def test_a_callable_turns_each_score_into_relevance():
 
 
 def test_an_unknown_policy_is_refused():
-    with pytest.raises(ConfigError, match="scores must be one of 'rank', 'minmax', 'raw', 'ignore'"):
+    expected = "scores must be one of 'rank', 'minmax', 'scaled', 'distance', 'raw', 'ignore'"
+    with pytest.raises(ConfigError, match=expected):
+        ConfigError, match="scores must be one of 'rank', 'minmax', 'scaled', 'distance', 'raw', 'ignore'"
+    ):
         relevance_of([1.0], "best")
 
 
@@ -67,3 +70,30 @@ def test_relevance_is_in_0_1_and_never_turns_an_order_round(scores, policy):
     both = zip(scores, relevance, strict=True)
     known = sorted((score, value) for score, value in both if score is not None and not math.isnan(score))
     assert [value for _, value in known] == sorted(value for _, value in known)
+
+
+def test_scaled_leaves_relevance_as_it_is_and_brings_all_else_into_range_in_proportion():
+    assert relevance_of([0.9, 0.5, 0.0], "scaled") == [0.9, 0.5, 0.0]
+    assert relevance_of([25, 5, 0], "scaled") == [1.0, 0.2, 0.0]
+    assert relevance_of([1.0, 0.0, -1.0], "scaled") == [1.0, 0.5, 0.0]
+    assert relevance_of([-1.0, -3.0], "scaled") == [0.5, 0.0]
+    assert relevance_of([math.inf, 2.0, None, math.nan], "scaled") == [1.0, 1.0, None, 0.0]
+    assert relevance_of([1.0000000000000002], "scaled") == [1.0]
+    assert relevance_of([], "scaled") == []
+
+
+def test_of_distances_the_nearest_is_the_most_relevant():
+    assert relevance_of([0.0, 1.0, 3.0, math.inf], "distance") == [1.0, 0.5, 0.25, 0.0]
+    assert relevance_of([-1.0, 0.0], "distance") == [1.0, 0.5]
+    assert relevance_of([None, math.nan], "distance") == [None, 0.0]
+
+
+@pytest.mark.parametrize("policy", ["scaled", "distance"])
+@given(scores=st.lists(st.floats(allow_nan=False), max_size=8))
+def test_scaled_and_distance_keep_the_order_in_range(policy: str, scores: list[float]):
+    relevance = relevance_of(scores, policy)
+
+    assert all(0 <= value <= 1 for value in relevance)
+    pairs = sorted(zip(scores, relevance, strict=True))
+    values = [value for _, value in pairs]
+    assert values == sorted(values, reverse=policy == "distance")

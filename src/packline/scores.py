@@ -15,7 +15,7 @@ from packline.errors import ConfigError
 
 __all__ = ["ScorePolicy", "relevance_of"]
 
-_Named = Literal["rank", "minmax", "raw", "ignore"]
+_Named = Literal["rank", "minmax", "scaled", "distance", "raw", "ignore"]
 ScorePolicy = _Named | Callable[[float], float]
 
 _ROUNDING = 1e-6
@@ -32,12 +32,14 @@ def relevance_of(scores: Sequence[float | None], policy: ScorePolicy) -> list[fl
     """One relevance for each score; None where it is not known, and so is to be scored by packline.
 
     Args:
-        scores: On one scale, higher is better. None means unknown. 0.0 is a score like any; NaN is never
-            better than another score, and with "rank" it is worse than all.
+        scores: On one scale, higher is better except for "distance". None means unknown. 0.0 is a score like
+            any; NaN is never better than another score, and with "rank" it is worse than all.
         policy: "rank": 1 for the best, and less by 1/n for each of the n scores that is better; equal scores
             get equal relevance. "minmax": in proportion, from 0 for the worst to 1 for the best; 1 if all
-            are equal. "raw": the scores are relevance in [0, 1] already. "ignore": all are unknown. A
-            callable: from one score to its relevance.
+            are equal. "scaled": as it is where all lie in [0, 1]; else in proportion, from 0 for the lowest
+            (or 0) to 1 for the highest (or 1). "distance": `1 / (1 + d)` of a distance, lower is better;
+            where some are negative, all are counted from the lowest. "raw": the scores are relevance in
+            [0, 1] already. "ignore": all are unknown. A callable: from one score to its relevance.
 
     Raises:
         ConfigError: The policy is none of these, or gave something outside [0, 1].
@@ -46,6 +48,8 @@ def relevance_of(scores: Sequence[float | None], policy: ScorePolicy) -> list[fl
     [0.6666666666666667, None, 1.0, 0.33333333333333337]
     >>> relevance_of([0, 25, 5, float("nan")], "minmax")
     [0.0, 1.0, 0.2, 0.0]
+    >>> relevance_of([0.5, 0.25], "scaled"), relevance_of([4, 2], "scaled"), relevance_of([0, 1], "distance")
+    ([0.5, 0.25], [1.0, 0.5], [1.0, 0.5])
     """
     check_policy("scores", policy)
     if policy == "ignore":
@@ -55,6 +59,10 @@ def relevance_of(scores: Sequence[float | None], policy: ScorePolicy) -> list[fl
         relevance = _by_rank(known)
     elif policy == "minmax":
         relevance = _by_proportion(known)
+    elif policy == "scaled":
+        relevance = _scaled(known)
+    elif policy == "distance":
+        relevance = _by_distance(known)
     elif callable(policy):
         what = "what the scores callable gives"
         relevance = {score: _checked(policy(score), what) for score in known}
@@ -68,6 +76,18 @@ def _by_rank(known: Sequence[float]) -> dict[float, float]:
     for better, score in enumerate(sorted(known, reverse=True)):
         ranks.setdefault(score, 1 - better / len(known))
     return ranks
+
+
+def _scaled(known: Sequence[float]) -> dict[float, float]:
+    finite = [score for score in known if math.isfinite(score)]
+    low, high = min([0.0, *finite]), max([1.0, *finite])
+    span = high / 2 - low / 2  # half of each, as below
+    return {score: min(1.0, (min(max(score, low), high) / 2 - low / 2) / span) for score in known}
+
+
+def _by_distance(known: Sequence[float]) -> dict[float, float]:
+    low = min([0.0, *(score for score in known if math.isfinite(score))])
+    return {score: 1 / (1 + (max(score, low) - low)) for score in known}
 
 
 def _by_proportion(known: Sequence[float]) -> dict[float, float]:

@@ -200,7 +200,7 @@ def relevance_of(source: Any) -> list[float | None]:
     ("scores", "relevance"),
     [
         ((0.9, 0.5, 0.0), [0.9, 0.5, 0.0]),  # relevance stands as it is: a real 0.5 stays 0.5
-        ((0.5, None, math.nan), [0.5, None, None]),  # unknown: scored by packline
+        ((0.5, None, math.nan), [0.5, None, 0.0]),  # None is unknown: scored by packline
         ((4.0, 2.0, 1.0), [1.0, 0.5, 0.25]),
         ((1.0, 0.0, -1.0), [1.0, 0.5, 0.0]),
         ((-1.0, -2.0, -3.0), [0.5, 0.25, 0.0]),
@@ -222,9 +222,13 @@ def test_distances_become_relevance_the_nearest_first():
     assert relevance_of(from_vector_store(Scoring(-1.0, 0.0), scores="distance")) == [1.0, 0.5]
 
 
+def test_ranks_make_relevance_of_scores_that_are_all_small():
+    assert relevance_of(from_vector_store(Scoring(0.033, 0.016), scores="rank")) == [1.0, 0.5]
+
+
 def test_scores_of_a_vector_store_can_be_ignored_and_its_search_limited():
     assert relevance_of(from_vector_store(Scoring(0.9, 0.5, 0.1), scores="ignore", k=2)) == [None, None]
-    with pytest.raises(ConfigError, match="scores must be one of 'relevance', 'distance', 'ignore'"):
+    with pytest.raises(ConfigError, match="scores must be one of 'rank', 'minmax', 'scaled', 'distance'"):
         from_vector_store(Scoring(), scores="cosine")
 
 

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseLanguageModel
@@ -24,11 +24,12 @@ from langchain_packline.memory import amessages_of, holds_messages, messages_of
 from packline import ConfigError, ContextPacket, Kind, Source, SourceError
 from packline import as_source as core_source
 from packline.conversation import turns
+from packline.scores import ScorePolicy, check_policy, relevance_of
 from packline.timestamps import read_timestamp
 
 __all__ = ["as_source", "from_checkpointer", "from_store", "from_vector_store", "sources_of"]
 
-Scores = Literal["relevance", "distance", "ignore"]
+Scored = tuple[Document, float | None]
 _TEXTS = ("content", "text", "data", "memory", "page_content")
 _EXPECTED = (
     "a retriever, a vector store, a Runnable from the question to documents, a conversation, a checkpointer, "
@@ -100,7 +101,7 @@ def from_vector_store(
     store: VectorStore,
     *,
     k: int = 10,
-    scores: Scores = "relevance",
+    scores: ScorePolicy = "scaled",
     name: str | None = None,
     timeout: float | None = None,
     **search: Any,
@@ -109,67 +110,47 @@ def from_vector_store(
 
     Args:
         k: How many documents are asked for.
-        scores: "relevance": its relevance scores are used. Where all lie in [0, 1] they stand as they are;
-            else the range from the lowest (or 0) to the highest (or 1) is mapped onto [0, 1] in proportion.
-            "distance": its distances `d`, the nearest first, become `1 / (1 + d)`; where some are negative,
-            all are counted from the lowest. Either way the order stays, and a score that is None or NaN is
-            unknown: such documents are scored by packline. "ignore": all are.
-            A store that has no relevance scores is searched without any.
+        scores: What its scores say, as in `packline.scores.relevance_of`; each policy keeps their order, and
+            documents whose score is None are scored by packline. With "distance" the store is asked for its
+            distances, with "ignore" for no scores, else for its relevance scores. A store that has none is
+            searched without.
         search: Passed to the store with each search, such as `filter`.
+
+    Raises:
+        ConfigError: `scores` is no policy.
     """
+    check_policy("scores", scores)
 
-    def plain(query: str) -> list[Document]:
-        return store.similarity_search(query, k=k, **search)
+    def find(query: str) -> list[Scored]:
+        if scores != "ignore":
+            try:
+                if scores == "distance":
+                    return _relevant(store.similarity_search_with_score(query, k=k, **search), scores)
+                found = store.similarity_search_with_relevance_scores(query, k=k, **search)
+                return _relevant(found, scores)
+            except NotImplementedError:
+                pass
+        return [(document, None) for document in store.similarity_search(query, k=k, **search)]
 
-    async def aplain(query: str) -> list[Document]:
-        return await store.asimilarity_search(query, k=k, **search)
+    async def afind(query: str) -> list[Scored]:
+        if scores != "ignore":
+            try:
+                if scores == "distance":
+                    return _relevant(await store.asimilarity_search_with_score(query, k=k, **search), scores)
+                found = await store.asimilarity_search_with_relevance_scores(query, k=k, **search)
+                return _relevant(found, scores)
+            except NotImplementedError:
+                pass
+        return [(document, None) for document in await store.asimilarity_search(query, k=k, **search)]
 
-    def scored(query: str) -> list[tuple[Document, float | None]] | list[Document]:
-        try:
-            if scores == "distance":
-                return _scaled(store.similarity_search_with_score(query, k=k, **search), _nearness)
-            return _scaled(store.similarity_search_with_relevance_scores(query, k=k, **search), _proportion)
-        except NotImplementedError:
-            return plain(query)
-
-    async def ascored(query: str) -> list[tuple[Document, float | None]] | list[Document]:
-        try:
-            if scores == "distance":
-                return _scaled(await store.asimilarity_search_with_score(query, k=k, **search), _nearness)
-            found = await store.asimilarity_search_with_relevance_scores(query, k=k, **search)
-            return _scaled(found, _proportion)
-        except NotImplementedError:
-            return await aplain(query)
-
-    if scores not in get_args(Scores):
-        raise ConfigError("scores", scores, f"one of {', '.join(map(repr, get_args(Scores)))}")
     name = name or type(store).__name__
-    ways = (plain, aplain) if scores == "ignore" else (scored, ascored)
-    runnable: Runnable[str, Any] = RunnableLambda(*ways, name=name)
+    runnable: Runnable[str, Any] = RunnableLambda(find, afind, name=name)
     return dataclasses.replace(_asking(runnable, name), scores="relevance", timeout=timeout)
 
 
-def _scaled(
-    found: Sequence[tuple[Document, float | None]],
-    scale: Callable[[Sequence[float]], Callable[[float], float]],
-) -> list[tuple[Document, float | None]]:
-    known = [float(score) for _, score in found if score is not None and score == score]
-    relevance = scale(known)
-    return [
-        (document, None if score is None or score != score else relevance(float(score)))
-        for document, score in found
-    ]
-
-
-def _proportion(known: Sequence[float]) -> Callable[[float], float]:
-    low, high = min(known, default=0.0), max(known, default=1.0)
-    low, high = min(low, 0.0), max(high, 1.0)
-    return lambda score: (score - low) / (high - low)
-
-
-def _nearness(known: Sequence[float]) -> Callable[[float], float]:
-    low = min([0.0, *known])
-    return lambda distance: 1 / (1 + distance - low)
+def _relevant(found: Sequence[tuple[Document, float | None]], policy: ScorePolicy) -> list[Scored]:
+    relevance = relevance_of([score for _, score in found], policy)
+    return [(document, score) for (document, _), score in zip(found, relevance, strict=True)]
 
 
 def from_store(
