@@ -17,7 +17,7 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index_packline.counting import counter_of
 from llama_index_packline.events import ContextEvent, dispatcher
 from llama_index_packline.postprocessor import scorer
-from packline import Context, ContextConfig, acompress, agather, select, structure
+from packline import Context, ContextConfig, Gathered, acompress, select, structure
 from packline.conversation import read_message, turns
 from packline.passages import Passages
 from packline.request import Request
@@ -84,10 +84,11 @@ class ContextMemoryBlock(BaseMemoryBlock[str]):
     async def recall(self, question: str, *, session_id: str | None = None) -> Context:
         """What the block tells for `question`, with the account of why; `text` is what it gives."""
         kept = [message for message in self.messages if _is_of(message, session_id)]
-        request = Request(question=question, packets=turns(kept), now=datetime.now(UTC))
+        packets = turns(kept)
+        request = Request(question=question, now=datetime.now(UTC))
         config = ContextConfig(max_tokens=self.max_tokens, min_relevance=self.min_relevance)
         selection = select(
-            await agather(request),
+            Gathered(request=request, packets=packets, names=(self.name,) * len(packets)),
             relevance=scorer(self.relevance),
             counter=counter_of(self.token_counter),
             config=Passages.config(config, separator="\n"),

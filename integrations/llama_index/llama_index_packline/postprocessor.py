@@ -27,7 +27,7 @@ from llama_index_packline.nodes import (
     packets_of_nodes,
     used_nodes,
 )
-from packline import ConfigError, Context, ContextConfig, compress, gather, select, structure
+from packline import ConfigError, Context, ContextConfig, Gathered, compress, select, structure
 from packline.config import RecencyMode
 from packline.passages import Passages
 from packline.relevance import Relevance, resolve_relevance
@@ -188,7 +188,7 @@ class ContextPostprocessor(BaseNodePostprocessor):
         if not texts:
             return textless, None
         selection = select(
-            gather(self._request(texts, question)),
+            self._gathered(texts, question),
             relevance=scorer(self.relevance),
             counter=counter_of(self.token_counter),
             config=self._config(),
@@ -199,7 +199,7 @@ class ContextPostprocessor(BaseNodePostprocessor):
         in_order = sorted((*context.kept, *context.shortened), key=lambda verdict: places[verdict.position])
         return [*used_nodes(in_order), *textless], context
 
-    def _request(self, nodes: Sequence[NodeWithScore], question: str) -> Request:
+    def _gathered(self, nodes: Sequence[NodeWithScore], question: str) -> Gathered:
         packets = packets_of_nodes(
             nodes, metadata_mode=self.metadata_mode, scores=self.scores, dates=self.dates
         )
@@ -208,7 +208,8 @@ class ContextPostprocessor(BaseNodePostprocessor):
                 dataclasses.replace(packet, relevance_score=1.0) if packet.relevance_score is None else packet
                 for packet in packets
             )
-        return Request(question=question, packets=packets, now=self.now or datetime.now(UTC))
+        request = Request(question=question, now=self.now or datetime.now(UTC))
+        return Gathered(request=request, packets=packets, names=("nodes",) * len(packets))
 
     def _config(self) -> ContextConfig:
         settings = {name: getattr(self, name) for name in _SETTINGS}
