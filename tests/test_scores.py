@@ -57,8 +57,6 @@ def test_a_callable_turns_each_score_into_relevance():
 def test_an_unknown_policy_is_refused():
     expected = "scores must be one of 'rank', 'minmax', 'scaled', 'distance', 'raw', 'ignore'"
     with pytest.raises(ConfigError, match=expected):
-        ConfigError, match="scores must be one of 'rank', 'minmax', 'scaled', 'distance', 'raw', 'ignore'"
-    ):
         relevance_of([1.0], "best")
 
 
