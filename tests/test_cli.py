@@ -175,7 +175,7 @@ def test_settings_come_from_a_file_and_options_go_before_them(
         (["build", "Why?", "--counter", "abacus"], "'approximate', got 'abacus'"),
         (["build", " ", *BASE], "a text that is not empty"),
         (["bild"], "bild"),
-        (["compare"], "CASES"),
+        (["compare"], "Missing "),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_exit_code_2(
