@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from packline import ConfigError, ContextConfig, Kind, Section, Template
 
 
-def test_the_defaults_are_the_books_where_the_book_has_the_field():
+def test_the_defaults_are_the_books_but_for_the_least_relevance():
     config = ContextConfig()
 
     assert config.max_tokens == 3000
     assert config.reserve_ratio == 0.2
-    assert config.min_relevance == 0.1
+    assert config.min_relevance == 0.05
     assert config.enable_compression is True
     assert (config.recency_weight, config.relevance_weight) == (0.3, 0.7)
 
@@ -30,7 +30,11 @@ WHOLE = "a whole number from 0"
     ("field", "value", "expected"),
     [
         *(
-            ("max_tokens", value, "a whole number from 1, or a callable")
+            (
+                "max_tokens",
+                value,
+                "a whole number from 1, a share of context_window above 0 and below 1, or a callable",
+            )
             for value in (0, -5, 3000.0, True, "3000", None, math.nan)
         ),
         *(("reserve_ratio", value, "a number in [0, 1)") for value in (-0.1, 1, 1.0, math.nan, "0.2", True)),
@@ -38,6 +42,7 @@ WHOLE = "a whole number from 0"
             (field, value, SHARE)
             for field in (
                 "min_relevance",
+                "stop_share",
                 "recency_weight",
                 "relevance_weight",
                 "recent_share",
@@ -126,7 +131,7 @@ def test_an_unknown_option_like_none_is_answered_with_the_list_alone():
     with pytest.raises(ConfigError) as raised:
         ContextConfig.from_dict({"zzz": 1})
 
-    assert "one of max_tokens, reserve_ratio" in str(raised.value)
+    assert "one of max_tokens, context_window, reserve_ratio" in str(raised.value)
     assert "perhaps" not in str(raised.value)
 
 
@@ -226,3 +231,12 @@ def test_a_config_is_frozen_takes_keywords_only_and_pickles():
         ContextConfig(10)  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(config)) == config
     assert hash(config) == hash(ContextConfig(max_tokens=10))
+
+
+def test_max_tokens_may_be_a_share_of_the_models_window():
+    assert ContextConfig(max_tokens=0.25, context_window=8192).budget("Why?") == 2048
+
+
+def test_a_share_of_a_window_needs_the_window():
+    with pytest.raises(ConfigError, match="context_window must be given where max_tokens is a share"):
+        ContextConfig(max_tokens=0.25)

@@ -21,7 +21,7 @@ from packline import (
     TokenCounter,
     select,
 )
-from packline.selection import LEAST_SNIPPET
+from packline.filling import LEAST_SNIPPET
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 PLENTY = 1_000_000
@@ -153,10 +153,10 @@ def test_heads_and_separators_cost_too():
 def test_tokens_are_counted_only_for_what_may_be_kept():
     spy = Spy()
 
-    choose(packet("relevant", 0.9), packet("irrelevant", 0.05), counter=spy)
+    choose(packet("relevant", 0.9), packet("irrelevant", 0.04), counter=spy)
 
-    assert "relevant" in spy.texts
-    assert "irrelevant" not in spy.texts
+    assert "relevant\n" in spy.texts
+    assert "irrelevant\n" not in spy.texts
 
 
 def test_of_20_000_candidates_at_most_three_times_the_kept_are_counted():
@@ -270,7 +270,7 @@ def test_otherwise_recency_has_its_weight(options: dict[str, object]):
 
 
 def test_the_minimum_is_one_of_relevance_whatever_the_recency():
-    selection = choose(packet("new", 0.05, timestamp=NOW), recency="always")
+    selection = choose(packet("new", 0.04, timestamp=NOW), recency="always")
 
     assert dropped(selection) == [("new", Reason.BELOW_MIN_RELEVANCE)]
 
@@ -601,3 +601,12 @@ def test_every_packet_is_in_exactly_one_place_and_the_kept_ones_fit(
     merged = [p for v in selection.kept for p in v.merged]
     doubles = [v.packet for v in selection.dropped if v.reason is Reason.DUPLICATE]
     assert sorted(map(id, merged)) == sorted(map(id, doubles))
+
+
+def test_the_filling_may_stop_where_relevance_has_fallen_far_below_the_best():
+    packets = [packet("best", 0.9), packet("good", 0.6), packet("poor", 0.2)]
+
+    selection = choose(*packets, budget=100, stop_share=0.5)
+
+    assert kept(selection) == ["best", "good"]
+    assert dropped(selection) == [("poor", Reason.ENOUGH)]

@@ -14,9 +14,9 @@ from packline.attempt import Call, Outcome, asettle, awaited, is_async, settle
 from packline.config import ContextConfig
 from packline.context import Context
 from packline.errors import BudgetError
+from packline.filling import LEAST_SNIPPET
 from packline.gathering import Failure
 from packline.packet import ContextPacket, Kind
-from packline.selection import LEAST_SNIPPET
 from packline.shortening import shorten
 from packline.structuring import Draft, DraftSection
 from packline.tokens import Counter, token_counter

@@ -28,6 +28,7 @@ class Reason(StrEnum):
     SUMMARIZED = "summarized"
     LONG_QUESTION = "the question alone is too long"
     BELOW_MIN_RELEVANCE = "relevance below the minimum"
+    ENOUGH = "far less relevant than the best"
     DUPLICATE = "says the same as a kept one"
     OVER_BUDGET = "does not fit in the budget"
     EMPTY = "has no text"

@@ -131,16 +131,13 @@ def test_relevance_does_not_spread_over_a_long_pause():
     assert Lexical().scores("marathon", pool)[1] == 0
 
 
-def test_relevance_spreads_within_a_document_and_not_to_another():
+def test_relevance_does_not_spread_from_one_chunk_of_a_document_to_the_next():
     pool = [
         ContextPacket("the marathon", kind=Kind.EVIDENCE, metadata={"source": "a.txt"}),
         ContextPacket("four hours", kind=Kind.EVIDENCE, metadata={"source": "a.txt"}),
-        ContextPacket("four hours", kind=Kind.EVIDENCE, metadata={"source": "b.txt"}),
     ]
 
-    scores = Lexical().scores("marathon", pool)
-
-    assert scores[1] > scores[2] == 0
+    assert Lexical().scores("marathon", pool)[1] == 0
 
 
 def test_a_named_speaker_s_turns_come_first():

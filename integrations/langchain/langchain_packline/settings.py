@@ -7,7 +7,7 @@ here is as the config says. The values are checked by `ContextConfig` alone.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, SkipValidation
@@ -87,8 +87,10 @@ class PassageSettings(Settings):
 
     model_config = STRICT
 
-    max_tokens: Annotated[int | None, SkipValidation] = None
+    max_tokens: Annotated[int | float | Callable[[str], int] | None, SkipValidation] = None
+    context_window: Annotated[int | None, SkipValidation] = None
     min_relevance: Annotated[float | None, SkipValidation] = None
+    stop_share: Annotated[float | None, SkipValidation] = None
     recency_weight: Annotated[float | None, SkipValidation] = None
     relevance_weight: Annotated[float | None, SkipValidation] = None
     recency: Annotated[RecencyMode | None, SkipValidation] = None

@@ -94,19 +94,16 @@ class Pool:
 
     @cached_property
     def stretches(self) -> Stretches:
-        """Turns of a conversation without a long pause, and passages of one document, in their order."""
-        rows: dict[object, list[int]] = {}
-        talk = 0
+        """Turns of a conversation without a long pause, in their order."""
+        rows: list[list[int]] = []
         before: ContextPacket | None = None
         for place, packet in enumerate(self.packets):
             if packet.kind is Kind.HISTORY:
-                if before is not None and _paused(before, packet):
-                    talk += 1
+                if before is None or _paused(before, packet):
+                    rows.append([])
                 before = packet
-                rows.setdefault(talk, []).append(place)
-            elif packet.metadata and isinstance(source := packet.metadata.get("source"), str):
-                rows.setdefault(source, []).append(place)
-        longer = [row for row in rows.values() if len(row) > 1]
+                rows[-1].append(place)
+        longer = [row for row in rows if len(row) > 1]
         lengths = np.array([len(row) for row in longer], np.intp)
         ends = np.cumsum(lengths)
         return Stretches(

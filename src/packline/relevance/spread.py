@@ -29,8 +29,9 @@ class Spread:
     """How far relevance spreads; each 0 switches one way off.
 
     Args:
-        near: Share of their score that the two turns (or chunks of one document) next to a packet give it; a
-            half and a quarter of that come from the second and the third on each side.
+        near: Share of their score that the two turns next to a turn give it; a half and a quarter of that
+            come from the second and the third on each side. Chunks of one document give each other nothing,
+            which measures better.
         wide: Weight of the average over eight on each side. What a packet gets from `near` and `wide` is
             divided by (its length / mean length) ** 0.15: a long turn is no more about its surroundings than
             a short one.

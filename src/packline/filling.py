@@ -1,0 +1,213 @@
+"""Filling: a budget while it is being filled, best first.
+
+Texts are compared and counted only when their turn comes. Costs are added up entry by entry, an estimate
+that the last stage checks against the finished prompt.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from packline.config import ContextConfig
+from packline.duplicates import Duplicates
+from packline.packet import ContextPacket, Kind
+from packline.prompt import MEDIA_TOKENS
+from packline.relevance.enough import enough_at
+from packline.tokens import Counter
+from packline.verdict import Dropped, Pool, Reason, Verdict
+
+__all__ = ["LEAST_SNIPPET", "Filling"]
+
+LEAST_SNIPPET = 32  # tokens: less than this says nothing
+_MISSES = 16  # candidates that may fail to fit, beyond as many as are kept, before the filling ends
+
+
+@dataclass(eq=False)
+class Filling:
+    """The state, the last turns and the best of the others, as far as `budget` tokens go."""
+
+    pool: Pool
+    counter: Counter
+    config: ContextConfig
+    budget: int
+    left: int = field(init=False)
+    state: list[Verdict] = field(init=False, default_factory=list)
+    kept: dict[int, tuple[Reason, int, int | None]] = field(init=False, default_factory=dict)
+    tokens: dict[int, int] = field(init=False, default_factory=dict)
+    merged: defaultdict[int, list[ContextPacket]] = field(
+        init=False, default_factory=lambda: defaultdict(list)
+    )
+    reasons: dict[int, Reason] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.left = self.budget
+        self.stop = 0.0
+
+    def keep_state(self, packets: Sequence[ContextPacket]) -> None:
+        """The state stands first, as far as the share of its section goes."""
+        share = self.config.template.section_of(Kind.STATE).share if self.config.enable_compression else 1
+        room = int(share * self.budget)
+        for place, packet in enumerate(packets):
+            tokens = self._cost(packet)
+            limit = min(tokens, room) if self.config.enable_compression or tokens <= room else 0
+            self.state.append(Verdict(packet, Reason.STATE, "state", place, tokens=tokens, limit=limit))
+            room -= limit
+            self.left -= limit
+
+    def _settle_state(self) -> None:
+        """What is left goes to the state first; what would still be a stub is dropped."""
+        for place, verdict in enumerate(self.state):
+            tokens, limit = verdict.tokens or 0, verdict.limit or 0
+            if self.config.enable_compression or tokens - limit <= self.left:
+                more = min(tokens - limit, self.left)
+                limit, self.left = limit + more, self.left - more
+            stands = limit >= min(tokens, LEAST_SNIPPET)
+            if not stands:
+                self.left += limit
+            self.state[place] = dataclasses.replace(
+                verdict,
+                reason=Reason.STATE if stands else Reason.OVER_BUDGET,
+                limit=limit if stands and limit < tokens else None,
+            )
+
+    def keep_recent(self, turns: int) -> None:
+        """The last turns, newest first, as far as their share goes; the one that exceeds it is shortened."""
+        share = min(int(self.config.recent_share * self.budget), self.left)
+        for row in range(turns - 1, max(turns - 1 - self.config.recent_turns, -1), -1):
+            if not self.pool.packets[row].content.strip():
+                continue
+            tokens = self._counted(row)
+            limit = None if tokens <= share else share
+            if limit is not None and (not self.config.enable_compression or limit < LEAST_SNIPPET):
+                return
+            self._keep(row, Reason.RECENT_TURN, tokens, limit)
+            share -= tokens
+            if share <= 0:
+                return
+
+    def keep_best(self) -> None:
+        """The others by score, as far as they fit."""
+        enough = self.pool.relevance >= self.config.min_relevance
+        if self.config.stop_share:
+            self.stop = enough_at(self.pool.score, share=self.config.stop_share)
+            enough &= self.pool.score >= self.stop
+        order = np.argsort(-self.pool.score, kind="stable")
+        said: Duplicates[int] = Duplicates()
+        misses: list[int] = []
+        for row in map(int, order[enough[order]]):
+            if row in self.kept:
+                continue
+            if len(misses) > _MISSES + len(self.kept):
+                break
+            self._consider(row, said, misses)
+        self._settle_state()
+        self._widen()
+        self._keep_snippet(misses)
+
+    def _consider(self, row: int, said: Duplicates[int], misses: list[int]) -> None:
+        packet = self.pool.packets[row]
+        if not packet.content.strip():
+            self.reasons[row] = Reason.EMPTY
+            return
+        merging = self.config.merge_duplicates and packet.kind is not Kind.HISTORY
+        twin = said.find(packet.content) if merging else None
+        if twin is not None:
+            self.reasons[row] = Reason.DUPLICATE
+            self.merged[twin].append(packet)
+            return
+        tokens = self._counted(row)
+        limit = None
+        if tokens > self.budget and self.config.enable_compression:  # it could never stand whole
+            limit = min(self.left, int(self.config.snippet_share * self.budget))
+        if (tokens if limit is None else limit) > self.left or (
+            limit is not None and limit < self._least(row)
+        ):
+            misses.append(row)
+            return
+        self._keep(row, Reason.SELECTED, tokens, limit)
+        if merging:
+            said.add(row, packet.content)
+
+    def _widen(self) -> None:
+        """What is left goes to those that do not stand whole, best first."""
+        for row, (reason, tokens, limit) in self.kept.items():
+            if limit is not None and reason is Reason.SELECTED:
+                more = min(tokens - limit, self.left)
+                self.kept[row] = (reason, tokens, limit + more)
+                self.left -= more
+
+    def _keep_snippet(self, misses: Sequence[int]) -> None:
+        """What is left goes to the best of those that did not fit, unless it would be a stub.
+
+        To one of which a quarter can stand, where there is one.
+        """
+        if not self.config.enable_compression or not self.config.snippet_share:
+            return
+        fitting = [row for row in misses if self.left >= self._least(row)]
+        large = [row for row in fitting if self.left >= self.tokens[row] // 4]
+        for row in (large or fitting)[:1]:
+            self._keep(row, Reason.SELECTED, self.tokens[row], self.left)
+
+    def _least(self, row: int) -> int:
+        """Tokens in which something of the packet can be said, its head included."""
+        return LEAST_SNIPPET + self.counter.count(self.config.template.head(self.pool.packets[row]))
+
+    def _keep(self, row: int, reason: Reason, tokens: int, limit: int | None) -> None:
+        self.kept[row] = (reason, tokens, limit)
+        self.left -= tokens if limit is None else limit
+
+    def _counted(self, row: int) -> int:
+        if row not in self.tokens:
+            self.tokens[row] = self._cost(self.pool.packets[row])
+        return self.tokens[row]
+
+    def _cost(self, packet: ContextPacket) -> int:
+        """Tokens of the entry with its head and separator; in a chat, of the message."""
+        template, separator = self.config.template, self.config.template.section_of(packet.kind).separator
+        if packet.token_count is None:
+            # Together, since a line break often costs nothing behind a full stop.
+            tokens = self.counter.count(template.head(packet) + packet.content + separator)
+        else:
+            tokens = packet.token_count + self.counter.count(template.head(packet) + separator)
+        if self.config.layout == "chat" and packet.kind is Kind.HISTORY:
+            media = packet.metadata.get("media", 0)
+            tokens += self.config.message_overhead + MEDIA_TOKENS * (media if isinstance(media, int) else 0)
+        return tokens
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What is kept."""
+        return (
+            *(verdict for verdict in self.state if verdict.reason is Reason.STATE),
+            *(
+                self.pool.verdict(
+                    row, reason, tokens=tokens, limit=limit, merged=tuple(self.merged.get(row, ()))
+                )
+                for row, (reason, tokens, limit) in self.kept.items()
+            ),
+        )
+
+    def dropped(self) -> Sequence[Verdict]:
+        """What is not, with the reason."""
+        state = [verdict for verdict in self.state if verdict.reason is not Reason.STATE]
+        return (*state, *self._unselected()) if state else self._unselected()
+
+    def _unselected(self) -> Dropped:
+        rows = np.argsort(-self.pool.score, kind="stable")
+        if self.kept:
+            rows = rows[~np.isin(rows, list(self.kept))]
+        reasons = [Reason.OVER_BUDGET] * len(rows)
+        if self.stop:
+            below = np.flatnonzero(self.pool.score[rows] < self.stop).tolist()
+            for place in below:
+                reasons[place] = Reason.ENOUGH
+        for place in np.flatnonzero(self.pool.relevance[rows] < self.config.min_relevance).tolist():
+            reasons[place] = Reason.BELOW_MIN_RELEVANCE
+        if self.reasons:
+            for place, row in enumerate(rows.tolist()):
+                reasons[place] = self.reasons.get(row, reasons[place])
+        return Dropped(self.pool, rows, reasons, self.tokens)
