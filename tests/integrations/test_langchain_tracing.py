@@ -13,7 +13,15 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
-from langchain_packline import Compress, ContextBuilder, ContextRetriever, Gather, Select, Structure
+from langchain_packline import (
+    Compress,
+    ContextBuilder,
+    ContextCompressor,
+    ContextRetriever,
+    Gather,
+    Select,
+    Structure,
+)
 
 QUESTION = "How does pandas read a CSV file?"
 LONG = " ".join(f"Pandas reads a CSV file in chunk {n}." for n in range(200))
@@ -214,6 +222,34 @@ async def test_the_figures_are_in_the_metadata_of_the_run(tracer: Tracer, builde
 
 def test_a_build_without_callbacks_reports_to_nobody():
     assert ContextBuilder().invoke(QUESTION).messages
+
+
+class Compressing(BaseRetriever):
+    """A retriever with a compressor behind it, as a contextual compression retriever calls it."""
+
+    compressor: ContextCompressor
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        found = [Document(LONG)]
+        return list(self.compressor.compress_documents(found, query, callbacks=run_manager.get_child()))
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        callbacks = run_manager.get_child()
+        return list(await self.compressor.acompress_documents([Document(LONG)], query, callbacks=callbacks))
+
+
+async def test_a_compressor_reports_to_the_run_it_works_for_and_its_model_runs_within_that(tracer: Tracer):
+    model = GenericFakeChatModel(messages=iter([AIMessage("Pandas reads in chunks.")] * 2))
+    retriever = Compressing(compressor=ContextCompressor(max_tokens=200, snippet_share=1.0, summarizer=model))
+    events = Events()
+
+    retriever.invoke(QUESTION, {"callbacks": [tracer, events]})
+    await retriever.ainvoke(QUESTION, {"callbacks": [tracer, events]})
+
+    assert [(name, run_id) for name, _, run_id in events.seen] == [
+        ("packline_report", root.id) for root in tracer.roots
+    ]
+    assert [[child.run_type for child in root.child_runs] for root in tracer.roots] == [["llm"]] * 2
 
 
 async def test_the_sources_of_a_retriever_run_within_it(tracer: Tracer):

@@ -16,6 +16,7 @@ from langchain_packline.models import counter_of, scorer_of, summarizer_of
 from langchain_packline.options import STRICT
 from langchain_packline.passages import documents_of, packed
 from langchain_packline.settings import PassageSettings
+from langchain_packline.tracing import aannounce, announce
 from packline import Context, Draft, Gathered, Relevance, Request, acompress, compress, gather
 from packline.template import Order
 from packline.tokens import Counter
@@ -78,16 +79,20 @@ class ContextCompressor(PassageSettings, BaseDocumentCompressor):
         if not documents:
             return []
         draft = await asyncio.to_thread(self._draft, documents, query)
-        summarizer = summarizer_of(self.summarizer, awaited=True, config=_config(callbacks))
-        return documents_of(await acompress(draft, summarizer=summarizer), draft)
+        config = _config(callbacks)
+        summarizer = summarizer_of(self.summarizer, awaited=True, config=config)
+        context = await acompress(draft, summarizer=summarizer)
+        await aannounce(context, config)
+        return documents_of(context, draft)
 
     def explained(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> tuple[list[Document], Context]:
         """The documents that fit, and the account of what became of each."""
         draft = self._draft(documents, query)
-        summarizer = summarizer_of(self.summarizer, awaited=False, config=_config(callbacks))
-        context = compress(draft, summarizer=summarizer)
+        config = _config(callbacks)
+        context = compress(draft, summarizer=summarizer_of(self.summarizer, awaited=False, config=config))
+        announce(context, config)
         return documents_of(context, draft), context
 
     def _draft(self, documents: Sequence[Document], query: str) -> Draft:

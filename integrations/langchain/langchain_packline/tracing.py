@@ -34,17 +34,17 @@ async def areport(context: Context, run_manager: BaseRunManager, config: Runnabl
         await adispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
 
 
-def announce(context: Context) -> None:
+def announce(context: Context, config: RunnableConfig | None = None) -> None:
     """Send the report as an event of the run that is under way, if one is."""
-    config = ensure_config()
+    config = ensure_config(config)
     manager = get_callback_manager_for_config(config)
     if manager.parent_run_id is not None and manager.handlers:
         dispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
 
 
-async def aannounce(context: Context) -> None:
+async def aannounce(context: Context, config: RunnableConfig | None = None) -> None:
     """The same, awaited."""
-    config = ensure_config()
+    config = ensure_config(config)
     manager = get_async_callback_manager_for_config(config)
     if manager.parent_run_id is not None and manager.handlers:
         await adispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
