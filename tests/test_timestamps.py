@@ -84,7 +84,9 @@ def test_seconds_become_milliseconds_from_1e11():
 @given(st.datetimes(datetime(1971, 1, 1), datetime(2999, 1, 1), timezones=st.timezones()))
 def test_iso_strings_and_aware_datetimes_come_back_as_they_were(moment: datetime):
     assert read_timestamp(moment) is moment
-    assert read_timestamp(moment.isoformat()) == moment
+    read = read_timestamp(moment.isoformat())
+    assert read is not None
+    assert read.timestamp() == moment.timestamp()  # == between zones fails in the hour that comes twice
 
 
 @given(st.one_of(st.text(), st.integers(), st.floats(), st.dates(), st.datetimes(), st.binary()))
