@@ -13,6 +13,7 @@ from llama_index.core.base.llms.types import (
     ChatResponse,
     ChatResponseAsyncGen,
     CompletionResponse,
+    LLMMetadata,
 )
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, CondenseQuestionChatEngine
@@ -61,8 +62,9 @@ class Recorder(MockLLM):
 class ChatRecorder(Recorder):
     """A chat model, likewise."""
 
-    def __init__(self, answer: str = "They swim far.") -> None:
-        super().__init__(answer, is_chat_model=True)
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(is_chat_model=True)
 
     @llm_chat_callback()
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ToolCallBlock
+from llama_index.core.base.llms import types
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import (
     BaseMemoryBlock,
@@ -189,12 +190,28 @@ async def test_reading_works_inside_a_running_loop_in_both_ways(remembering):
 # --- sources ---
 
 
-async def test_messages_become_turns_and_a_tool_call_stays_with_its_results():
-    call = ToolCallBlock(tool_call_id="1", tool_name="weather", tool_kwargs={"city": "Porto"})
+def calling(text: str, *, as_block: bool = False) -> ChatMessage:
+    """An assistant message that calls a tool: in LlamaIndex's own block, or as OpenAI's adapter writes it."""
+    if as_block:
+        call = types.ToolCallBlock(tool_call_id="1", tool_name="weather", tool_kwargs={"city": "Porto"})
+        return ChatMessage(role="assistant", blocks=[TextBlock(text=text), call])
+    function = {"name": "weather", "arguments": '{"city": "Porto"}'}
+    calls = [{"id": "1", "type": "function", "function": function}]
+    return ChatMessage(role="assistant", content=text, additional_kwargs={"tool_calls": calls})
+
+
+def answering(text: str) -> ChatMessage:
+    return ChatMessage(role="tool", content=text, additional_kwargs={"tool_call_id": "1"})
+
+
+@pytest.mark.parametrize("as_block", [False, True])
+async def test_messages_become_turns_and_a_tool_call_stays_with_its_results(as_block: bool):
+    if as_block and not hasattr(types, "ToolCallBlock"):
+        pytest.skip("this version of llama-index-core has no blocks for tool calls")
     talk = [
         ChatMessage(role="user", content="And the weather?"),
-        ChatMessage(role="assistant", blocks=[TextBlock(text="I look."), call]),
-        ChatMessage(role="tool", content="Rain.", additional_kwargs={"tool_call_id": "1"}),
+        calling("I look.", as_block=as_block),
+        answering("Rain."),
         ChatMessage(role="assistant", content="It rains."),
     ]
 
@@ -324,6 +341,17 @@ def test_two_hundred_turns_in_a_window_of_2048_use_it():
     assert 0.9 * 2_048 <= context.tokens <= 2_048
 
 
+def test_whatever_is_left_out_the_system_message_comes_first_and_the_question_last():
+    for budget in range(400, 3_000, 100):
+        config = ContextConfig(max_tokens=budget, min_relevance=0.0)
+        builder = ContextBuilder(config=config, token_counter=len)
+        context = builder.build("Topic 7?", system_instructions="Be kind.", conversation_history=many(40))
+
+        assert [message.role for message in context.messages] == ["system", "user"]
+        assert context.messages[0].content.startswith("[Role & Policies]\nBe kind.")
+        assert context.messages[1].content.endswith("[Task]\nTopic 7?")
+
+
 def test_one_assistant_message_over_the_limit_is_shortened():
     talk = [*TALK, ChatMessage(role="assistant", content="A long story about the sea. " * 500)]
 
@@ -334,11 +362,10 @@ def test_one_assistant_message_over_the_limit_is_shortened():
 
 
 def test_no_turn_is_torn_from_what_it_belongs_to_whatever_the_budget():
-    call = ToolCallBlock(tool_call_id="1", tool_name="weather", tool_kwargs={})
     talk = [
         ChatMessage(role="user", content="And the weather?"),
-        ChatMessage(role="assistant", blocks=[call]),
-        ChatMessage(role="tool", content="Rain. " * 20, additional_kwargs={"tool_call_id": "1"}),
+        calling("I look."),
+        answering("Rain. " * 20),
         ChatMessage(role="assistant", content="It rains."),
     ] * 3
 

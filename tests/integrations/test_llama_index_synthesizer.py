@@ -29,9 +29,15 @@ class Recorder(MockLLM):
     """Answers "answer", and keeps what it was given."""
 
     _given: list[Any] = PrivateAttr(default_factory=list)
+    _chats: bool = PrivateAttr(default=True)
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"max_tokens": 2, "is_chat_model": True, **options})
+    def __init__(self, *, chats: bool = True, **options: Any) -> None:
+        super().__init__(max_tokens=2, **options)
+        self._chats = chats
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(num_output=2, is_chat_model=self._chats)
 
     @property
     def given(self) -> list[Any]:
@@ -59,7 +65,7 @@ class Recorder(MockLLM):
 
     @llm_completion_callback()
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
-        if not self.is_chat_model:  # else it is asked by chat
+        if not self._chats:  # else it is asked by chat
             self._given.append(prompt)
         return super().complete(prompt, formatted, **kwargs)
 
@@ -92,7 +98,7 @@ def test_the_model_gets_the_whole_skeleton_once():
 
 
 def test_a_model_that_completes_gets_the_skeleton_as_one_text():
-    llm = Recorder(is_chat_model=False)
+    llm = Recorder(chats=False)
     with collect_contexts() as contexts:
         synthesizer(llm).synthesize(QUESTION, NODES)
 
@@ -238,7 +244,7 @@ def test_instructions_and_question_that_alone_exceed_the_budget_are_an_error():
 
 
 async def test_all_ways_give_the_same_answer_and_the_same_prompt():
-    llm, completing = Recorder(), Recorder(is_chat_model=False)
+    llm, completing = Recorder(), Recorder(chats=False)
     whole, streamed = synthesizer(llm), synthesizer(llm, streaming=True)
 
     sync = whole.synthesize(QUESTION, NODES)
