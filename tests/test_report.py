@@ -150,7 +150,7 @@ def test_the_table_tells_of_each_packet_what_became_of_it_and_why():
 
     text = explain(done)
 
-    assert re.search(r"Kept: 1\n.*\n  evidence  rain.md \(manual\) +0\.50 +0\.25 +0\.42 +7  ", text)
+    assert re.search(r"Kept: 1\n.*\n  evidence  rain.md +0\.50 +0\.25 +0\.42 +7  ", text)
     assert "selected by score (1 more said so)  Whole." in text
     assert re.search(r"Shortened: 1\n.*\n.* 5  too long to stand whole \(50% stands\)  01234$", text, re.M)
     assert re.search(r"Dropped: 1\n.*\n.* 0\.00 .* –  relevance below the minimum  Far off\.$", text, re.M)

@@ -6,11 +6,9 @@ What a command is asked for goes to standard output and nothing else does, so th
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Sequence
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -18,17 +16,15 @@ from typing import Annotated
 import typer
 
 from packline.builder import ContextBuilder
-from packline.cli import inputs
+from packline.cli import inputs, streams
 from packline.cli.cases import read_cases, spread
 from packline.cli.compare import measure
 from packline.cli.documents import knowledge, memories
 from packline.cli.figures import progress, show, summary
-from packline.context import Context
 from packline.errors import ConfigError, PacklineError
 from packline.report import explain as explained
-from packline.report.cells import one_line, visible
+from packline.report.cells import one_line
 from packline.report.table import WIDTH
-from packline.timestamps import read_timestamp
 
 __all__ = ["run"]
 
@@ -176,21 +172,21 @@ def build(
     changes = {} if max_tokens is None else {"max_tokens": max_tokens}
     builder = ContextBuilder(
         config=settings.config.replace(**changes),
-        sources=[*knowledge(docs or (), store, warn=_warn), *memories(memory, user)],
+        sources=[*knowledge(docs or (), store, warn=streams.warn), *memories(memory, user)],
         relevance=settings.relevance if relevance is None else relevance.value,
         token_counter=counter,
     )
     context = builder.build(
-        _question(question),
+        streams.question(question),
         conversation_history=None if history is None else inputs.read_history(history),
         system_instructions=inputs.read_instructions(instructions),
-        now=_moment(now),
+        now=streams.moment_of(now),
     )
     if html is not None:
-        html.write_text(_page(context), "utf-8")
-    _print(json.dumps(context.to_dict(), ensure_ascii=False, indent=2) if as_json else context.text)
+        html.write_text(streams.page(context), "utf-8")
+    streams.write(json.dumps(context.to_dict(), ensure_ascii=False, indent=2) if as_json else context.text)
     for failure in context.failures:
-        _warn(str(failure))
+        streams.warn(str(failure))
     if explain:
         columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDTH
         typer.echo(explained(context, columns=columns), err=True)
@@ -237,46 +233,6 @@ def compare(
             for each in settings
         ]
     if as_json:
-        _print(json.dumps(summary(figures), ensure_ascii=False, indent=2))
+        streams.write(json.dumps(summary(figures), ensure_ascii=False, indent=2))
     else:
         show(figures)
-
-
-def _question(given: str | None) -> str:
-    if given is not None and given != "-":
-        return given
-    if given is None and sys.stdin.isatty():
-        raise typer.BadParameter("a question is needed, as an argument or from a pipe")
-    try:
-        return sys.stdin.read().strip()
-    except UnicodeDecodeError as error:
-        raise PacklineError(f"standard input: not text in {error.encoding}: byte {error.start}") from error
-
-
-def _moment(given: str | None) -> datetime | None:
-    moment = read_timestamp(given)
-    if given is not None and moment is None:
-        raise typer.BadParameter(f"--now must be a time such as 2026-01-31T12:00, got {given!r}")
-    return moment
-
-
-def _print(text: str) -> None:
-    """To a terminal without what would control it; into a pipe as it is."""
-    try:
-        sys.stdout.write(f"{visible(text) if sys.stdout.isatty() else text}\n")
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has seen enough; what is left in the buffer goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _warn(message: str) -> None:
-    typer.echo(f"packline: warning: {one_line(message)}", err=True)
-
-
-def _page(context: Context) -> str:
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>packline</title>'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"></head>'
-        f'<body style="margin:16px">{context.to_html()}</body></html>\n'
-    )

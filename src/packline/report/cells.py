@@ -90,6 +90,5 @@ def document_of(verdict: Verdict) -> str:
 
 
 def origin_of(verdict: Verdict) -> str:
-    """The document, its folder left out, and the name of the source; where there is none, the name alone."""
-    source, document = one_line(verdict.source), document_of(verdict)
-    return f"{document.rpartition('/')[2]} ({source})" if document else source
+    """The document, its folder left out; where there is none, the name of the source."""
+    return document_of(verdict).rpartition("/")[2] or one_line(verdict.source)
