@@ -76,7 +76,8 @@ def tag_border(names: Sequence[str]) -> str:
 @lru_cache(maxsize=1024)
 def _spelled(name: str) -> str:
     """The pattern of a heading: words and brackets apart, so that blanks between any of them are seen."""
-    return _BLANKS.join(map(regex.escape, regex.findall(r"\w+|[^\w\s]", name)))
+    pieces = regex.findall(r"\w+|[^\w\s]", name)
+    return _BLANKS.join("[:：]" if piece in ":：" else regex.escape(piece) for piece in pieces)
 
 
 def sound(text: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import subprocess
 import sys
 import weakref
@@ -246,6 +247,10 @@ def test_unchanged_text_is_embedded_once():
     assert sorted(embedded) == ["abc", "def", "ghi", "q", "q"]
 
 
+def by_vowels(texts: list[str]) -> list[list[float]]:
+    return [[text.count(vowel) + 0.5 for vowel in "aeiou"] for text in texts]
+
+
 def test_only_so_many_vectors_are_remembered():
     embedded: list[str] = []
 
@@ -253,13 +258,23 @@ def test_only_so_many_vectors_are_remembered():
         embedded.extend(texts)
         return letters(texts)
 
-    scorer = Semantic(embed, remembered=1)
+    scorer = Semantic(embed, remembered=2)
     scorer.scores("q", evidence("abc", "def"))
-    scorer.scores("q", evidence("def"))
+    scorer.scores("q", evidence("def", "ghi"))
     scorer.scores("q", evidence("abc"))
 
     assert embedded.count("def") == 1
     assert embedded.count("abc") == 2
+
+
+@pytest.mark.parametrize("scorer", [Lexical(), Semantic(by_vowels), Hybrid(by_vowels)])
+def test_a_scorer_can_be_pickled_and_scores_the_same(scorer):
+    pool = evidence("a bear eats", "a fish")
+    scores = scorer.scores("bear", pool)
+
+    copy = pickle.loads(pickle.dumps(scorer))
+
+    assert copy.scores("bear", pool).tolist() == scores.tolist()
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), "half", True])

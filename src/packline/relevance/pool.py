@@ -149,6 +149,9 @@ class Pools:
                 self._kept.popitem(last=False)
             return pool
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Pools, (self._size,)  # pools can be prepared anew
+
 
 def _paused(before: ContextPacket, packet: ContextPacket) -> bool:
     first, second = before.timestamp, packet.timestamp
