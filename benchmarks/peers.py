@@ -78,7 +78,12 @@ def book(case: Case, budget: int) -> Kept:
 
 def bm25(case: Case, budget: int) -> Kept:
     """Lucene's BM25, then what fits from the best down."""
-    return filled(case, np.argsort(-_bm25_scores(case), kind="stable"), budget)
+    return filled(case, _by_bm25(case), budget)
+
+
+@lru_cache(maxsize=1)
+def _by_bm25(case: Case) -> NDArray[np.intp]:
+    return np.argsort(-_bm25_scores(case), kind="stable")
 
 
 @lru_cache(maxsize=4)
@@ -106,25 +111,34 @@ def llama_index_similarity() -> Callable[[Case, int], Kept]:
     model = embedding(None)
     known: dict[tuple[ContextPacket, ...], NDArray[np.float32]] = {}
 
-    def kept(case: Case, budget: int) -> Kept:
+    @lru_cache(maxsize=1)
+    def order(case: Case) -> list[int]:
         if case.candidates not in known:
             known.clear()
             known[case.candidates] = model.documents([written(packet) for packet in case.candidates])
-        similarity = known[case.candidates] @ model.query(case.question)
-        nodes = _nodes(case, similarity)
+        nodes = _nodes(case, known[case.candidates] @ model.query(case.question))
         nodes = SimilarityPostprocessor(similarity_cutoff=0.1).postprocess_nodes(nodes)
-        order = sorted(nodes, key=lambda node: -(node.score or 0))
-        return filled(case, [int(node.node.metadata["place"]) for node in order], budget)
+        return [
+            int(node.node.metadata["place"]) for node in sorted(nodes, key=lambda node: -(node.score or 0))
+        ]
+
+    def kept(case: Case, budget: int) -> Kept:
+        return filled(case, order(case), budget)
 
     return kept
 
 
 def llama_index_recency(case: Case, budget: int) -> Kept:
     """`FixedRecencyPostprocessor`: the newest of the dated nodes, then what fits."""
+    return filled(case, _by_date(case), budget)
+
+
+@lru_cache(maxsize=1)
+def _by_date(case: Case) -> list[int]:
     nodes = _nodes(case, np.ones(len(case.candidates)))
     top = FixedRecencyPostprocessor(top_k=len(nodes), date_key="date")
-    order = top.postprocess_nodes(nodes, query_bundle=QueryBundle(case.question))
-    return filled(case, [int(node.node.metadata["place"]) for node in order], budget)
+    newest_first = top.postprocess_nodes(nodes, query_bundle=QueryBundle(case.question))
+    return [int(node.node.metadata["place"]) for node in newest_first]
 
 
 def _nodes(case: Case, scores: NDArray[np.float64]) -> list[NodeWithScore]:

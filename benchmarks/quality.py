@@ -22,14 +22,13 @@ import numpy as np
 import peers
 from numpy.typing import NDArray
 
-from packline import ContextConfig, Gathered, Request, select, token_counter
+from packline import ContextConfig, ContextPacket, Gathered, Request, select, token_counter
 from packline.cli.cases import Case, read_cases, spread
 from packline.passages import Passages
 from packline.relevance import Relevance, resolve_relevance
 
 BUDGETS = (512, 1_000, 2_000, 4_000)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)  # the "now" of sets without dates
-TUNED = ("locomo, tuned on", "musique", "dureader_zh", "qmsum_val")
 SETS = ("locomo", "musique", "dureader_zh", "qmsum_val", "hotpotqa", "cmrc2018_zh")
 
 Kept = Callable[[Case, int], tuple[frozenset[str], int]]
@@ -103,20 +102,40 @@ def systems() -> dict[str, Callable[[], Kept]]:
         "LlamaIndex similarity": peers.llama_index_similarity,
         "LlamaIndex recency": lambda: peers.llama_index_recency,
         "BM25": lambda: peers.bm25,
-        "packline lexical": lambda: partial(packed, resolve_relevance("lexical")),
-        "packline semantic": lambda: partial(packed, resolve_relevance("semantic")),
-        "packline hybrid": lambda: partial(packed, resolve_relevance("hybrid")),
+        "packline lexical": lambda: partial(packed, Once("lexical"), 0.0),
+        "packline semantic": lambda: partial(packed, Once("semantic"), 0.0),
+        "packline hybrid": lambda: partial(packed, Once("hybrid"), 0.0),
+        "packline hybrid, stop_share=0.61": lambda: partial(packed, Once("hybrid"), 0.61),
     }
 
 
-def packed(relevance: Relevance, case: Case, budget: int) -> tuple[frozenset[str], int]:
-    """What packline keeps with its defaults: the ids of what stands whole, and the tokens used."""
-    config = Passages.config(ContextConfig(max_tokens=budget), separator="\n")
+def packed(relevance: Relevance, stop: float, case: Case, budget: int) -> tuple[frozenset[str], int]:
+    """What packline keeps with its defaults: the ids of what stands whole, and the tokens used.
+
+    A candidate that was merged into another stands whole where the other's text holds its own.
+    """
+    config = Passages.config(ContextConfig(max_tokens=budget, stop_share=stop), separator="\n")
     request = Request.of(case.question, custom_packets=case.candidates, now=case.now or LONG_AGO)
     gathered = Gathered(request=request, packets=request.packets, names=("pool",) * len(request.packets))
     selection = select(gathered, relevance=relevance, counter=COUNTER, config=config)
-    kept = [v for v in selection.kept if v.limit is None]
-    return frozenset(v.packet.id for v in kept), sum(v.tokens or 0 for v in kept)
+    kept = [verdict for verdict in selection.kept if verdict.limit is None]
+    said = {p.id for v in kept for p in v.merged if p.content in v.packet.content}
+    return frozenset({v.packet.id for v in kept} | said), sum(v.tokens or 0 for v in kept)
+
+
+class Once:
+    """A scorer that remembers its last answer, since a case is asked at several budgets."""
+
+    def __init__(self, name: str) -> None:
+        self._relevance = resolve_relevance(name)
+        self._last: tuple[object, NDArray[np.float64]] | None = None
+
+    def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:
+        """The scores of the last case, or those of a new one."""
+        key = query, tuple(map(id, packets))
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._relevance.scores(query, packets)
+        return self._last[1]
 
 
 COUNTER = token_counter()
