@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import pickle
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import ConfigurableField
 from langchain_packline import ContextCompressor, ContextRetriever, from_store
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from langgraph.store.memory import InMemoryStore
@@ -212,3 +216,23 @@ def test_a_conversation_can_be_retrieved_from():
     (document,) = ContextRetriever(sources=[history]).invoke(QUESTION)
 
     assert document.page_content == "I read CSV files with pandas."
+
+
+def test_a_retriever_and_a_compressor_are_pickled_whole_and_shown_without_what_they_hold():
+    retriever = ContextRetriever(sources={"known": Known(found=[CHUNKS])}, max_tokens=500)
+    compressor = ContextCompressor(max_tokens=500, relevance="jaccard")
+
+    for thing in (retriever, compressor):
+        assert pickle.loads(pickle.dumps(thing)) == thing
+    assert pickle.loads(pickle.dumps(retriever)).invoke(QUESTION) == [CHUNKS]
+    assert repr(retriever) == "ContextRetriever(max_tokens=500, sources={'known': Known})"
+    assert CHUNKS.page_content not in json.dumps(dumpd(retriever))
+
+
+def test_the_settings_of_a_retriever_can_be_set_for_one_call():
+    retriever = ContextRetriever(sources=[Known(found=[CHUNKS, PARSER])]).configurable_fields(
+        k=ConfigurableField(id="k")
+    )
+
+    assert len(retriever.invoke(QUESTION)) == 2
+    assert len(retriever.invoke(QUESTION, {"configurable": {"k": 1}})) == 1

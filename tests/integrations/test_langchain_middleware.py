@@ -162,7 +162,7 @@ async def test_no_call_is_ever_torn_apart_and_the_budget_holds_over_a_thousand_t
     budgets = (200, 400, 800, 3_000)
     middlewares = {budget: limited(budget, sources=[lambda query: found]) for budget in budgets}
     refused, loops = [], 0
-    for seed in range(1_000):
+    for seed in range(TRACES):
         messages = random_trace(seed)
         before = copy.deepcopy(messages)
         budget = budgets[seed % 4]
@@ -183,8 +183,8 @@ async def test_no_call_is_ever_torn_apart_and_the_budget_holds_over_a_thousand_t
         loops += any(isinstance(message, ToolMessage) for message in seen)
 
     assert set(refused) <= {200}, "four calls at once and the question alone may need more than that"
-    assert len(refused) < 50
-    assert loops > 400
+    assert len(refused) <= TRACES // 20
+    assert loops > TRACES * 0.4
 
 
 def test_the_checking_model_does_refuse_what_providers_refuse():

@@ -8,15 +8,15 @@ question and stays as it is while the agent calls its tools and there is room, s
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables.config import ensure_config
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
@@ -70,15 +70,15 @@ class ContextMiddleware(AgentMiddleware):
         )
         self._compress = Compress(config=self._config, summarizer=builder.summarizer)
         self._counter = self._select.counter
-        self._heads: OrderedDict[bytes, _Head] = OrderedDict()
+        self._heads: OrderedDict[int, _Head] = OrderedDict()
         self._lock = threading.Lock()
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
         """Call the model with what fits."""
         turn = self._turn(request)
-        if turn.request is None:
+        if turn.question is None:
             return handler(request.override(messages=turn.loop.messages))
-        head = self._known(turn) or _Head(self._gather.invoke(turn.request))
+        head = self._known(turn) or _Head(self._gather.invoke(turn.request()))
         if not turn.fits(head):
             context = self._compress.context(self._draft(head, turn))
             announce(context)
@@ -90,9 +90,9 @@ class ContextMiddleware(AgentMiddleware):
     ) -> Any:
         """The same, awaited."""
         turn = self._turn(request)
-        if turn.request is None:
+        if turn.question is None:
             return await handler(request.override(messages=turn.loop.messages))
-        head = self._known(turn) or _Head(await self._gather.ainvoke(turn.request))
+        head = self._known(turn) or _Head(await self._gather.ainvoke(turn.request()))
         if not turn.fits(head):
             context = await self._compress.acontext(self._draft(head, turn))
             await aannounce(context)
@@ -102,38 +102,37 @@ class ContextMiddleware(AgentMiddleware):
     def _turn(self, request: ModelRequest[Any]) -> _Turn:
         """The request taken apart: the question, what came before it and what has come since."""
         messages: list[BaseMessage] = list(request.messages)
-        overhead, whole = self._config.message_overhead, not self._config.enable_compression
         at = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
-        loop = ToolLoop.of(messages[at + 1 :], self._counter, overhead)
+        loop = ToolLoop.of(messages[at + 1 :], self._counter, self._config.message_overhead)
         costs = {"system prompt": self._system_tokens(request), "tools": self._tool_tokens(request)}
         if at < 0:
             room = self._config.budget("") - sum(costs.values())
-            kept = loop.within(room, question="", counter=self._counter, overhead=overhead, whole=whole)
-            return _Turn(None, None, kept, room)
-        config = ensure_config()
-        asked = request_of({"question": messages[at], "chat_history": [*messages[:at], *loop.broken]}, config)
+            return _Turn(None, (), self._within(loop, room, ""), room)
+        asked = request_of([messages[at]])
         bare = Prompt.of(
             self._config.template,
             fixed_bodies(self._config.template, asked.question, ()),
             media=len(asked.attachments),
         )
-        costs["Task"] = bare.tokens(self._counter, overhead=overhead)
+        costs["Task"] = least = bare.tokens(self._counter, overhead=self._config.message_overhead)
         max_tokens = self._config.budget(asked.question)
         room = max_tokens - costs["system prompt"] - costs["tools"]
-        least = costs["Task"]
         if least > room and self._config.shorten_question:
             least = max(0, room // 2)  # the other half is for the tools
         if least > room or room <= 0:
             raise BudgetError(sum(costs.values()), max_tokens, max(costs, key=lambda name: costs[name]))
-        kept = loop.within(
-            room - least,
-            question=asked.question,
+        before = (*messages[:at], *loop.broken)
+        kept = self._within(loop, room - least, asked.question)
+        return _Turn(messages[at], before, kept, room, bare.messages[-1].content, least)
+
+    def _within(self, loop: ToolLoop, room: int, question: str) -> ToolLoop:
+        return loop.within(
+            room,
+            question=question,
             counter=self._counter,
-            overhead=overhead,
-            whole=whole,
+            overhead=self._config.message_overhead,
+            whole=not self._config.enable_compression,
         )
-        key = _key([*messages[: at + 1], *loop.broken], config.get("configurable", {}))
-        return _Turn(messages[at], asked, kept, room, key, bare.messages[-1].content, least)
 
     def _system_tokens(self, request: ModelRequest[Any]) -> int:
         message = getattr(request, "system_message", None)
@@ -176,22 +175,36 @@ class _Turn:
     """One call of the model.
 
     Args:
-        question: The last human message.
-        request: What the core is asked; None where no human has spoken.
+        question: The last human message; None where no human has spoken.
+        before: The conversation before it, and calls since then that cannot stand as messages.
         loop: What has come since the question, as far as it fits.
         room: Tokens for all messages but the system message.
-        key: The same for all calls of the model for one question.
         bare: The question as it stands where nothing is added to it.
         least: Tokens that it needs.
     """
 
     question: BaseMessage | None
-    request: Request | None
+    before: tuple[BaseMessage, ...]
     loop: ToolLoop
     room: int
-    key: bytes = b""
     bare: str = ""
     least: int = 0
+
+    def request(self) -> Request:
+        """What the core is asked."""
+        return request_of({"question": self.question, "chat_history": self.before}, ensure_config())
+
+    @cached_property
+    def key(self) -> int:
+        """The same for all calls of the model for one question: a hash of who said what, and whose it is."""
+        said = tuple(map(_said, (*self.before, self.question)))
+        configurable = ensure_config().get("configurable", {})
+        whose = tuple(
+            (name, value)
+            for name, value in sorted(configurable.items())
+            if not name.startswith(("__", "checkpoint")) and isinstance(value, (str, int, float, bool))
+        )
+        return hash((said, whose))
 
     def fits(self, head: _Head) -> bool:
         """Whether what was packed before still leaves room for the loop."""
@@ -209,13 +222,9 @@ class _Turn:
         return [*before, asked, *self.loop.messages]
 
 
-def _key(messages: Sequence[BaseMessage], configurable: Mapping[str, Any]) -> bytes:
-    """A digest of the conversation up to the question, and of whose it is."""
-    digest = hashlib.blake2b(digest_size=16)
-    for message in messages:
-        calls = getattr(message, "tool_calls", None) or getattr(message, "tool_call_id", "")
-        digest.update(repr((message.type, message.id, message.content, calls)).encode("utf-8", "replace"))
-    for name, value in sorted(configurable.items()):
-        if not name.startswith(("__", "checkpoint")) and isinstance(value, (str, int, float, bool)):
-            digest.update(repr((name, value)).encode("utf-8", "replace"))
-    return digest.digest()
+def _said(message: BaseMessage | None) -> tuple[object, ...]:
+    assert message is not None
+    content = message.content if isinstance(message.content, str) else repr(message.content)
+    calls = repr(message.tool_calls) if isinstance(message, AIMessage) else ""
+    answers = message.tool_call_id if isinstance(message, ToolMessage) else ""
+    return message.type, message.id, content, calls, answers
