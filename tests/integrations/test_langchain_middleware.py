@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 import random
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -31,6 +32,7 @@ from pydantic import PrivateAttr
 
 from packline import BudgetError, ConfigError
 
+TRACES = int(os.environ.get("PACKLINE_CASES", "1000"))
 WORDS = [
     "pandas",
     "csv",
@@ -134,7 +136,7 @@ def limited(max_tokens: int, **options: Any) -> ContextMiddleware:
 
 
 def random_trace(seed: int) -> list[AnyMessage]:
-    """A conversation with parallel calls, unanswered calls and results without calls, up to any point of it."""
+    """A conversation with parallel calls, unanswered calls, results without calls, up to any point."""
     chance = random.Random(seed)
     messages: list[AnyMessage] = []
 
