@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -141,6 +142,16 @@ def test_a_source_that_fails_fails_in_its_own_run_alone(tracer: Tracer):
     gathering = next(child for child in root.child_runs if child.name == "Gather")
     assert (root.error, gathering.error) == (None, None)
     assert "no route" in str(gathering.child_runs[0].error)
+
+
+def test_a_source_that_fails_late_fails_in_its_own_run_too(tracer: Tracer):
+    def late(query: str) -> Iterator[str]:
+        yield "CSV is a format of files."
+        raise ConnectionError("no route")
+
+    Gather(sources=[late]).invoke(QUESTION, {"callbacks": [tracer]})
+
+    assert "no route" in str(tracer.roots[0].child_runs[0].error)
 
 
 async def test_a_summarizing_model_runs_within_compress(tracer: Tracer):
