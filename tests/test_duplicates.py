@@ -150,6 +150,21 @@ def test_the_same_wording_with_other_facts_is_no_duplicate(old: str, new: str):
     assert kept(ARTICLE).find(changed) is None
 
 
+def test_a_fact_that_stands_in_another_kept_text_is_new_to_this_one():
+    other = (
+        "The coast guard writes in report 77 that " + "nobody was seen on any of the small boats that " * 3
+    )
+
+    assert kept(ARTICLE, other).find(f"{ARTICLE} See what is said of it in report 77 that came out.") is None
+    assert kept(ARTICLE, other).find(f"{ARTICLE} See what is said of it in the report that came out.") == 0
+
+
+def test_a_fact_that_stands_elsewhere_in_the_text_is_new_here():
+    text = ARTICLE + " Last year another ship lost 46 containers in the North Sea."
+
+    assert kept(text).find(text.replace("40 containers", "46 containers")) is None
+
+
 def test_facts_that_changed_places_are_other_facts():
     text = "In the first half of the year the northern plant made {} cars and the southern one {} of them, "
     text += (

@@ -28,6 +28,7 @@ SAMPLES = [
     '{"rows": 12, "cols": ["a", "b"], "nested": {"x": null}}\n',
     "👩‍👩‍👧‍👦 loves 🇩🇪 pandas 🐼🐼 e\u0301\u0301. \u0301",
     "   \n\n\r\n",
+    " " * 90,
     "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODk+/" * 3,
     "第一。第二！" * 8,
 ]
@@ -125,12 +126,18 @@ def test_chinese_sentences_are_chosen_by_what_they_say():
 
 def test_sentences_that_say_other_parts_of_the_question_come_before_repetitions():
     text = (
-        "It rained. It snowed. Alice saw Alice. Alice ran. Alice sat. So did Carol. It was cold. All slept."
+        "It rained. It snowed. Alice saw Alice. Alice hid Alice. Carol sat. Carol ran. It was cold. All ate."
     )
 
-    result = shorten(text, "Alice and Carol", 42, CHARACTERS)
+    result = shorten(text, "Alice and Carol", 38, CHARACTERS)
 
-    assert result == "… Alice saw Alice. … So did Carol. …"
+    assert result == "… Alice saw Alice. … Carol sat. …"
+
+
+def test_space_between_kept_parts_stays_as_it_is():
+    text = f"needle{' ' * 200}hay is here {'rain ' * 100}"
+
+    assert shorten(text, "needle hay", 300, CHARACTERS).startswith(f"needle{' ' * 200}hay is here ")
 
 
 def test_where_nothing_matches_the_beginning_is_kept():

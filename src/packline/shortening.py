@@ -54,7 +54,7 @@ def shorten(text: str, query: str, limit: int, counter: Counter, marker: str = "
     spans, order = _best_first(text, query, limit, counter, marker)
     if not spans:
         return ""
-    room = limit
+    room, step = limit, 1
     while True:
         chosen = _chosen(text, spans, order, room, counter, marker)
         result = _joined(text, [spans[at] for at in sorted(chosen)], marker)
@@ -63,7 +63,7 @@ def shorten(text: str, query: str, limit: int, counter: Counter, marker: str = "
             return result
         if len(chosen) == 1:
             return _cut(text, spans[order[0]], limit, counter, marker)
-        room -= max(excess, limit - room + 1)
+        room, step = room - max(excess, step), 2 * step
 
 
 def _best_first(
@@ -83,13 +83,15 @@ def _best_first(
 
 def _spans(text: str, size: int) -> list[Span]:
     """The sentences that say something; in pieces, where they have more than `size` characters."""
-    parts = []
-    for span in sentences(text):
-        if span.end - span.start > size:
-            parts += pieces(text, span, max(size // _PIECES, _LEAST_PIECE))
-        else:
-            parts.append(span)
-    return [span for span in parts if not text[span.start : span.end].isspace()]
+    spans: list[Span] = []
+    for sentence in sentences(text):
+        is_long = sentence.end - sentence.start > size
+        for part in pieces(text, sentence, max(size // _PIECES, _LEAST_PIECE)) if is_long else [sentence]:
+            if not text[part.start : part.end].isspace():
+                spans.append(part)
+            elif spans:
+                spans[-1] = Span(spans[-1].start, part.end)
+    return spans
 
 
 def _chosen(
@@ -124,8 +126,6 @@ def _joined(text: str, spans: Iterable[Span], marker: str) -> str:
             before = parts.pop() if parts else ""
             parts += [before.rstrip(), _space_after(before), marker]
             parts += [_space_after(between)] if start < len(text) else []
-        elif parts:
-            parts.append(between)
         parts.append(text[start:end])
         at = end
     return "".join(parts)
@@ -143,7 +143,7 @@ def _cut(text: str, span: Span, limit: int, counter: Counter, marker: str) -> st
     """The head of the text of `span`, and markers; empty where that does not fit."""
     said = _BLANK.sub("", text[span.start : span.end])
     start = span.end - len(said)
-    room = limit
+    room, step = limit, 1
     while room > 0:
         head = counter.cut(said, room)
         if not head.strip():
@@ -155,5 +155,5 @@ def _cut(text: str, span: Span, limit: int, counter: Counter, marker: str) -> st
         excess = counter.count(result) - limit
         if excess <= 0:
             return result
-        room -= max(excess, limit - room + 1)
+        room, step = room - max(excess, step), 2 * step
     return ""
