@@ -20,6 +20,7 @@ from llama_index.core.chat_engine import CondensePlusContextChatEngine, Condense
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
 from llama_index.core.memory import ChatMemoryBuffer, Memory
+from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import RetrieverTool
@@ -170,7 +171,8 @@ def test_the_citation_engine_splits_again_and_exceeds_the_budget_where_the_synth
     index: VectorStoreIndex, size: int, excess: float
 ):
     postprocessed, synthesized = Recorder(), Recorder()
-    options = {"similarity_top_k": 20, "citation_chunk_size": size, "citation_chunk_overlap": 20}
+    splitter = TokenTextSplitter(chunk_size=size, chunk_overlap=20)
+    options = {"similarity_top_k": 20, "text_splitter": splitter}
     packed = ContextPostprocessor(max_tokens=BUDGET)
     synthesizer = ContextSynthesizer(synthesized, config=ContextConfig(max_tokens=BUDGET))
 

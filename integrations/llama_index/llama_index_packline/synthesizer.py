@@ -96,8 +96,8 @@ class ContextSynthesizer(BaseSynthesizer):
             callback_manager=callback_manager,
             streaming=streaming,
             output_cls=output_cls,
-            empty_response=empty_response,
         )
+        self._empty_response = empty_response or "Empty Response"
         self._config = ContextConfig() if config is None else config
         self._sources = sources_of(sources)
         self._memory = memory
@@ -233,7 +233,7 @@ class ContextSynthesizer(BaseSynthesizer):
 
     def _ask(self, context: Context, **options: Any) -> Any:
         if _is_empty(context):
-            return self._empty_response_generator() if self._streaming else self._empty_response
+            return _once(self._empty_response) if self._streaming else self._empty_response
         llm, messages = self._llm, self._messages(context)
         if self._output_cls is not None:
             return llm.as_structured_llm(self._output_cls).chat(messages, **options).raw
@@ -247,7 +247,7 @@ class ContextSynthesizer(BaseSynthesizer):
 
     async def _aask(self, context: Context, **options: Any) -> Any:
         if _is_empty(context):
-            return self._empty_response_agenerator() if self._streaming else self._empty_response
+            return _aonce(self._empty_response) if self._streaming else self._empty_response
         llm, messages = self._llm, self._messages(context)
         if self._output_cls is not None:
             return (await llm.as_structured_llm(self._output_cls).achat(messages, **options)).raw
@@ -296,6 +296,14 @@ def _chat_messages(message: Message, system_role: MessageRole) -> list[ChatMessa
         return list(origin)
     role = system_role if message.role == "system" else MessageRole(message.role)
     return [ChatMessage(role=role, content=message.content)]
+
+
+def _once(text: str) -> Generator[str, None, None]:
+    yield text
+
+
+async def _aonce(text: str) -> AsyncGenerator[str, None]:
+    yield text
 
 
 def _deltas(responses: Iterable[Any]) -> Generator[str, None, None]:
