@@ -54,4 +54,4 @@ def _document(verdict: Verdict) -> Document:
     if verdict.shortened is None:
         return packet.origin
     origin = packet.origin
-    return Document(page_content=verdict.shortened, id=origin.id, metadata=dict(origin.metadata))
+    return Document(page_content=verdict.shortened, id=origin.id, metadata=origin.metadata)

@@ -34,9 +34,7 @@ def _messages(message: Message) -> Sequence[BaseMessage]:
     if origin is None:
         return [_CLASSES[message.role](content=message.content)]
     group = origin if isinstance(origin, tuple) and message.messages > 1 else (origin,)
-    if all(isinstance(spoken, BaseMessage) for spoken in group):
-        return group
     try:
-        return convert_to_messages(list(group))
+        return convert_to_messages(list(group))  # messages of LangChain stay the objects that they are
     except (ValueError, NotImplementedError, TypeError):  # a message of another framework
         return [_CLASSES[message.role](content=message.content)]
