@@ -152,8 +152,9 @@ def test_the_same_wording_with_other_facts_is_no_duplicate(old: str, new: str):
 
 def test_a_fact_that_stands_in_another_kept_text_is_new_to_this_one():
     other = (
-        "The coast guard writes in report 77 that " + "nobody was seen on any of the small boats that " * 3
+        "In report 77 that came out in May the town writes of nobody who was seen on any of its small boats "
     )
+    other += "while the wind had blown for days over the whole of the bay."
 
     assert kept(ARTICLE, other).find(f"{ARTICLE} See what is said of it in report 77 that came out.") is None
     assert kept(ARTICLE, other).find(f"{ARTICLE} See what is said of it in the report that came out.") == 0
