@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
+from langchain_core.runnables import RunnableLambda
 from langchain_packline import ContextBuilder
 from langchain_packline.middleware import ContextMiddleware
 
@@ -194,6 +195,30 @@ async def test_a_summarizer_that_raises_costs_nothing_but_a_line_in_the_report()
         assert "The sky is blue, says source" in result["context"].text
         assert [failure.source for failure in result["context"].failures] == ["summarizer"]
         assert "no route" in result["context"].explain()
+
+
+def test_a_chat_model_is_told_to_shorten_and_any_other_runnable_gets_the_bare_text():
+    seen: list[Any] = []
+
+    class Watched(GenericFakeChatModel):
+        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            seen.append(messages)
+            return super()._generate(messages, *args, **kwargs)
+
+    def bare(text: str) -> str:
+        seen.append(text)
+        return "The sky is blue."
+
+    long = Document(" ".join(f"The sky is blue, says source {n}." for n in range(300)))
+    value = {"question": "Why is the sky blue?", "documents": [long]}
+
+    for summarizer in (Watched(messages=iter([AIMessage("The sky is blue.")])), RunnableLambda(bare)):
+        prompt = ContextBuilder(max_tokens=500, summarizer=summarizer).invoke(value)
+        assert "[Evidence]\nThe sky is blue.\n" in prompt.messages[-1].content
+
+    (system, human), text = seen
+    assert "Shorten the text" in system.content
+    assert human.content == text == long.page_content
 
 
 def test_a_stream_of_the_whole_chain_arrives_word_by_word(now: datetime):
