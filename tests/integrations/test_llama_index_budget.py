@@ -71,7 +71,10 @@ def node(dice: random.Random) -> NodeWithScore:
 
 @dataclass
 class Fill:
-    """How full the budget was, over the cases in which there was enough to fill it."""
+    """How full the budget was, over the cases in which there was enough to fill it.
+
+    A node whose metadata alone take more than a quarter of the budget is nothing to fill it with.
+    """
 
     cases: int
     average: float
@@ -93,7 +96,8 @@ def measured(count: Callable[[str], int], **options: object) -> Fill:
         tokens = count(shown(result))
         assert tokens <= budget, f"case {case}"
         assert all(str(item) == str(whole[id(item)]) for item in nodes if whole)
-        if count(shown(nodes)) >= budget:
+        usable = [item for item in nodes if count(item.node.get_metadata_str(MetadataMode.LLM)) <= budget / 4]
+        if count(shown(usable)) >= budget:
             fills.append(tokens / budget)
     return Fill(len(fills), sum(fills) / len(fills))
 
