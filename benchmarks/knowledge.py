@@ -51,11 +51,18 @@ def main() -> None:
 
 
 def quality(data: Path, name: str) -> None:
-    """One line: the share of marked groups among the first five."""
+    """One line: percentages."""
+    shares = measure(data, name)
+    figures = " | ".join(f"{100 * shares[way]:.1f}" for way in ("bm25", "default", "all"))
+    print(f"| {name} | {shares['questions']:.0f} | {figures} | {100 * shares['nothing']:.0f} |", flush=True)
+
+
+def measure(data: Path, name: str, most: int | None = None) -> dict[str, float]:
+    """The share of marked groups among the first five, in the first `most` pools, for each way to search."""
     strangers = [case["query"] for _, cases in pools(data, SETS[name]) for case in cases][:200]
     found: dict[str, list[float]] = defaultdict(list)
     nothing: list[bool] = []
-    for candidates, cases in pools(data, name):
+    for candidates, cases in pools(data, name)[:most]:
         sources = [candidate["id"] for candidate in candidates]
         peer = Bm25([candidate["content"] for candidate in candidates])
         with KnowledgeBase() as knowledge:
@@ -70,11 +77,8 @@ def quality(data: Path, name: str) -> None:
                 nothing += [
                     not knowledge.search(question) for question in strangers[len(nothing) % 200 :][:40]
                 ]
-    figures = " | ".join(f"{100 * np.mean(found[way]):.1f}" for way in ("bm25", "default", "all"))
-    print(
-        f"| {name} | {len(found['bm25'])} | {figures} | {100 * np.mean(nothing or [np.nan]):.0f} |",
-        flush=True,
-    )
+    shares = {way: float(np.mean(found[way])) for way in ("bm25", "default", "all")}
+    return {**shares, "questions": len(found["bm25"]), "nothing": float(np.mean(nothing or [np.nan]))}
 
 
 def pools(data: Path, name: str) -> list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:

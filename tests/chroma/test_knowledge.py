@@ -148,6 +148,28 @@ def test_a_broken_file_is_reported_and_the_rest_is_added(knowledge: KnowledgeBas
     assert isinstance(report.failed[-1].error, FileNotFoundError)
 
 
+def test_a_folder_that_cannot_be_opened_is_reported_and_what_is_known_of_it_stays(
+    knowledge: KnowledgeBase, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    knowledge.add(docs)
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if Path(path).name == "deep":
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+
+    report = knowledge.add(docs)
+
+    assert [str(failed) for failed in report.failed] == [
+        f"{docs}/deep: [Errno 13] Permission denied: '{docs}/deep'"
+    ]
+    assert report.removed == ()
+    assert len(knowledge) == 3
+
+
 def test_a_named_file_of_a_type_that_is_not_read_is_reported(knowledge: KnowledgeBase, docs: Path) -> None:
     (docs / "program.exe").write_bytes(b"MZ")
 
@@ -244,9 +266,9 @@ def test_a_text_under_the_same_name_replaces_the_one_before(knowledge: Knowledge
 
 
 def test_the_last_of_several_texts_with_one_name_stays(knowledge: KnowledgeBase) -> None:
-    knowledge.add_texts(["One.", "Two."], sources=["note", "note"])
+    knowledge.add_texts(["One.", "Two.", "One."], sources=["note"] * 3)
 
-    assert contents(knowledge) == {"Two."}
+    assert contents(knowledge) == {"One."}
 
 
 def test_texts_without_names_are_told_apart_by_what_they_say(knowledge: KnowledgeBase) -> None:
@@ -286,6 +308,39 @@ def test_an_exact_identifier_is_found_among_many_like_it(knowledge: KnowledgeBas
     best = knowledge.search("What is E00217?")[0]
 
     assert best.content == "Error E00217 is raised by module 0."
+
+
+@pytest.mark.parametrize("few", [2_000, 0], ids=["one by one", "by the index"])
+def test_what_shares_a_rare_word_is_found_however_far_its_vector_is(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unhelpful(texts: list[str]) -> list[list[float]]:
+        return [[1, 0] if "E00217 is" in text else [0, 1] for text in texts]
+
+    monkeypatch.setattr("packline.chroma.rows._FEW", few)
+    with KnowledgeBase(embed=unhelpful) as knowledge:
+        knowledge.add_texts([f"Error E{code:05} is raised by module {code % 7}." for code in range(300)])
+
+        found = knowledge.search("What is E00217?", limit=300, min_score=0)
+
+    assert "Error E00217 is raised by module 0." in [packet.content for packet in found]
+
+
+@pytest.mark.parametrize("few", [10_000, 0], ids=["one by one", "by the index"])
+def test_no_number_of_equal_texts_hides_the_others(
+    few: int, knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("packline.chroma.rows._FEW", few)
+    knowledge.add_texts(["The licence is MIT."] * 1_500, sources=[f"LICENSE-{n}" for n in range(1_500)])
+    knowledge.add_texts(["Zebras graze."])
+
+    vector = knowledge._collection.embedder.query("zebras graze")
+    handle = knowledge._collection._handle()
+
+    assert knowledge.search("zebras graze")[0].content == "Zebras graze."
+    nearest = handle.query(query_embeddings=vector[None], n_results=100)["documents"]
+    assert nearest is not None
+    assert nearest[0][0] == "Zebras graze."
 
 
 def test_chinese_is_found_by_its_words() -> None:

@@ -103,6 +103,21 @@ def test_the_best_memory_comes_first_and_no_more_than_asked_for(memory: MemorySt
     assert memory.search("allergic to nuts", limit=3, min_importance=0.5)[0] == found[0]
 
 
+@pytest.mark.parametrize("few", [2_000, 0], ids=["one by one", "by the index"])
+def test_important_memories_are_found_behind_any_number_of_unimportant_ones_that_fit_better(
+    few: int, memory: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("packline.chroma.rows._FEW", few)
+    for _ in range(150):
+        memory.add("Tea at five.", importance=0.1)
+    for number in range(3):
+        memory.add(f"Zebras graze, number {number}.", importance=0.9)
+
+    found = memory.search("Tea at five?")
+
+    assert [packet.content for packet in found] == [f"Zebras graze, number {number}." for number in range(3)]
+
+
 def test_a_least_score_leaves_out_what_has_nothing_to_do_with_it(memory: MemoryStore) -> None:
     memory.add("The user is allergic to nuts.")
     memory.add("Zebras graze.")

@@ -62,7 +62,14 @@ def test_unicode_text_is_read_with_or_without_a_mark(encoding: str) -> None:
     ("encoding", "text"),
     [
         ("gb18030", "数据分析工具可以帮助我们更好地理解信息，优化内存使用。" * 5),
-        ("cp1252", "Der Bär aß größere Äpfel als üblich, und der Käufer war überrascht. " * 5),
+        (
+            "cp1252",
+            (
+                "Die Käuferin überlegte lange, ob der größere Schrank wirklich in das schmale Zimmer passen "
+                "würde. Am Ende fragte sie den Verkäufer, der ihr freundlich erklärte, dass die Höhe für "
+                "ältere Häuser ungewöhnlich sei. Natürlich könne man die Füße kürzen, sagte er."
+            ),
+        ),
     ],
 )
 def test_text_in_an_older_encoding_is_recognised(encoding: str, text: str) -> None:

@@ -6,76 +6,31 @@ has changed, whoever changed it. Whether it has is seen from its size and a mark
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from packline.chroma.connection import Connection
-from packline.chroma.fusion import fused
+from packline.chroma.rows import Fields, Row, Snapshot, look, parts, read_rows
+from packline.chroma.searching import Filter, Hit, search
 from packline.embedding import Embedder, Vectors, embedding
 from packline.errors import ConfigError
 from packline.packet import ContextPacket
-from packline.relevance.bm25 import bm25
-from packline.relevance.pool import Pool
 
 if TYPE_CHECKING:
     import chromadb
 
-__all__ = ["Collection", "Fields", "Filter", "Hit", "Row"]
-
-T = TypeVar("T")
-Fields: TypeAlias = Mapping[str, str | int | float | bool]
+__all__ = ["Collection"]
 
 _MODEL, _LENGTH, _MARK = "packline:embedding", "packline:dimensions", "packline:changed"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,400}[A-Za-z0-9]")
 _CANDIDATES = 100
-_LEAST_SAMPLE, _SAMPLE = 20, 200
-
-
-class Row(NamedTuple):
-    """What is stored: an id, a text and what is known of it. Equal ids mean equal rows."""
-
-    id: str
-    text: str
-    fields: Fields
-
-
-class Hit(NamedTuple):
-    """A row that was found, as a packet, and its score in [0, 1]."""
-
-    row: Row
-    packet: ContextPacket
-    score: float
-
-    def scored(self) -> ContextPacket:
-        """The packet with the score in its metadata."""
-        return dataclasses.replace(self.packet, metadata={**self.packet.metadata, "score": self.score})
-
-
-class Filter(Protocol):
-    """Which rows are searched, said twice: to Chroma, and to the word index."""
-
-    @property
-    def where(self) -> dict[str, Any]: ...
-
-    def __call__(self, row: Row) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What the collection held when it was last looked at: its rows, the place of each id, the words."""
-
-    stamp: tuple[object, int]
-    rows: tuple[Row, ...]
-    ids: Mapping[str, int]
-    pool: Pool
-    centre: Vectors | None
+_NOISE = np.float32(5e-4)
 
 
 class Collection:
@@ -115,7 +70,7 @@ class Collection:
             handle = self._connection.client.get_or_create_collection(
                 self._name,
                 embedding_function=None,
-                configuration={"hnsw": {"space": "cosine", "ef_search": 2 * _CANDIDATES}},
+                configuration={"hnsw": {"space": "cosine", "ef_search": 10 * _CANDIDATES}},
                 metadata={_MODEL: self.embedder.name, _MARK: uuid.uuid4().hex},
             )
         filled_by = (handle.metadata or {}).get(_MODEL)
@@ -147,24 +102,21 @@ class Collection:
 
     def rows(self) -> tuple[Row, ...]:
         """All rows, in the order of their ids."""
-        return self._looked().rows
+        return self._look(self._handle()).rows
 
     def some(self, ids: Sequence[str]) -> list[Row]:
         """The rows of these ids, without looking at any other."""
-        return list(_read(self._handle(), ids, self._batch))
+        return list(read_rows(self._handle(), ids, self._batch))
 
-    def add(self, rows: Sequence[Row], texts: Sequence[str] | None = None) -> None:
-        """Write rows, all of a batch or none; rows that are there are written again.
-
-        Args:
-            texts: What is embedded; None: the rows' own texts.
+    def add(self, rows: Sequence[Row]) -> None:
+        """Write rows; those that are there already are written again.
 
         Raises:
             ConfigError: The model's vectors have another length than those that are there.
         """
         if not rows:
             return
-        vectors = self.embedder.documents(texts or [row.text for row in rows])
+        vectors = _apart(self.embedder.documents([row.text for row in rows]), rows)
         with self._lock:
             handle = self._handle()
             self._refuse_length(handle, vectors.shape[1])
@@ -185,7 +137,7 @@ class Collection:
             return
         with self._lock:
             handle = self._handle()
-            for part in _parts(ids, self._batch):
+            for part in parts(ids, self._batch):
                 handle.delete(ids=list(part))
             self._leave_mark(handle)
 
@@ -198,76 +150,21 @@ class Collection:
     def _leave_mark(self, handle: chromadb.Collection, more: Fields | None = None) -> None:
         handle.modify(metadata={**handle.metadata, **(more or {}), _MARK: uuid.uuid4().hex})
 
-    def search(self, query: str, *, only: Filter | None = None) -> list[Hit]:
-        """The hundred rows or more that have most to do with `query`, best first, equal ones by id."""
-        seen = self._looked()
-        if not seen.ids or not query.strip():
+    def search(self, query: str, *, limit: int = 1, only: Filter | None = None) -> list[Hit]:
+        """The rows that have most to do with `query`, best first: `limit` of them, if there are, or more."""
+        handle = self._handle()
+        seen = self._look(handle)
+        if not seen.rows or not query.strip():
             return []
-        allowed = np.array([only is None or only(row) for row in seen.rows])
-        handle, vector = self._handle(), self.embedder.query(query)
+        vector = self.embedder.query(query)
         self._refuse_length(handle, len(vector))
-        cosines = self._nearest(handle, vector, only, seen)
-        matches = bm25(query, seen.pool)
-        matching = np.flatnonzero(allowed & (matches.scores > 0))
-        best = matching[np.argsort(-matches.scores[matching], kind="stable")][:_CANDIDATES]
-        cosines.update(
-            self._measured(handle, vector, [place for place in best if place not in cosines], seen)
-        )
-        places = np.array([place for place in sorted(cosines) if allowed[place]], np.intp)
-        if not len(places):
-            return []
-        words = matches.share * matches.scores / max(matches.scores.max(), 1e-12)
-        background = 0.0 if seen.centre is None else float(vector @ seen.centre)
-        measured = np.array([cosines[place] for place in places])
-        scores = fused(query, words[places], measured, background=background)
-        hits = [
-            Hit(seen.rows[place], seen.pool.packets[place], float(score))
-            for place, score in zip(places, scores, strict=True)
-        ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.row.id))
+        return search(query, vector, handle, seen, only=only, least=max(limit, _CANDIDATES))
 
-    def _nearest(
-        self, handle: chromadb.Collection, vector: Vectors, only: Filter | None, seen: Snapshot
-    ) -> dict[int, float]:
-        """The cosines of the rows that Chroma finds nearest, by place."""
-        found = handle.query(
-            query_embeddings=vector[None],
-            n_results=min(_CANDIDATES, len(seen.ids)),
-            where=only.where if only else None,
-            include=["distances"],
-        )
-        distances = found["distances"] or [[]]
-        pairs = zip(found["ids"][0], distances[0], strict=True)
-        return {seen.ids[i]: 1 - distance for i, distance in pairs if i in seen.ids}
-
-    def _measured(
-        self, handle: chromadb.Collection, vector: Vectors, places: list[int], seen: Snapshot
-    ) -> dict[int, float]:
-        """The cosines of these rows; a row that is gone has none."""
-        if not places:
-            return {}
-        got = handle.get(ids=[seen.rows[place].id for place in places], include=["embeddings"])
-        pairs = zip(got["ids"], got["embeddings"] if got["embeddings"] is not None else [], strict=True)
-        return {seen.ids[i]: float(vector @ np.asarray(other, np.float32)) for i, other in pairs}
-
-    def _looked(self) -> Snapshot:
-        """What the collection holds now; read anew only where it has changed."""
+    def _look(self, handle: chromadb.Collection) -> Snapshot:
         with self._lock:
-            handle = self._handle()
             stamp = (handle.metadata.get(_MARK), handle.count())
-            old = self._snapshot
-            if old is not None and old.stamp == stamp:
-                return old
-            known = {} if old is None else {row.id: row for row in old.rows}
-            ids = sorted(handle.get(include=[])["ids"])
-            # Chroma's vector index does not see what other processes wrote before it is written to itself.
-            handle.delete(ids=["packline:none"])
-            new = [i for i in ids if i not in known]
-            known.update((row.id, row) for row in _read(handle, new, self._batch))
-            rows = tuple(known[i] for i in ids if i in known)
-            pool = Pool([self._packet(row) for row in rows])
-            places = {row.id: place for place, row in enumerate(rows)}
-            self._snapshot = Snapshot(stamp, rows, places, pool, _centre(handle, list(places)))
+            if self._snapshot is None or self._snapshot.stamp != stamp:
+                self._snapshot = look(handle, stamp, self._snapshot, self._packet, self._batch)
             return self._snapshot
 
     def __repr__(self) -> str:
@@ -278,21 +175,12 @@ class Collection:
         self._connection.close()
 
 
-def _centre(handle: chromadb.Collection, ids: Sequence[str]) -> Vectors | None:
-    """The mean of some vectors from all over the collection; None where there are too few to say anything."""
-    if len(ids) < _LEAST_SAMPLE:
-        return None
-    sample = ids[:: max(1, len(ids) // _SAMPLE)]
-    vectors = handle.get(ids=list(sample), include=["embeddings"])["embeddings"]
-    return np.asarray(np.mean(np.asarray(vectors, np.float32), axis=0), np.float32)
+def _apart(vectors: Vectors, rows: Sequence[Row]) -> Vectors:
+    """The vectors, each moved by less than a thousandth, always in the same direction for a row.
 
-
-def _read(handle: chromadb.Collection, ids: Sequence[str], batch: int) -> Iterator[Row]:
-    for part in _parts(ids, batch):
-        got = handle.get(ids=list(part), include=["documents", "metadatas"])
-        for i, text, fields in zip(got["ids"], got["documents"] or [], got["metadatas"] or [], strict=True):
-            yield Row(i, text or "", cast("Fields", fields or {}))
-
-
-def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
+    In Chroma's index a thousand equal vectors, such as those of one licence in many files, hide all others.
+    """
+    noise = np.zeros_like(vectors)
+    for place, row in enumerate(rows):
+        noise[place] = np.random.default_rng(zlib.crc32(row.id.encode())).standard_normal(vectors.shape[1])
+    return vectors + _NOISE * noise / np.float32(vectors.shape[1] ** 0.5)

@@ -26,11 +26,12 @@ from packline.chroma.checks import (
     check_whole,
     read_metadata,
 )
-from packline.chroma.collection import Collection, Row
+from packline.chroma.collection import Collection
 from packline.chroma.connection import connect
 from packline.chroma.ingesting import Found, Ingested, digest, find
 from packline.chroma.progress import tracked
 from packline.chroma.reading import Document, Page, read
+from packline.chroma.rows import Row
 from packline.chroma.splitting import Passage, split
 from packline.chroma.writing import Writing
 from packline.errors import ConfigError, PacklineError
@@ -199,7 +200,7 @@ class KnowledgeBase:
         check_text("query", query)
         check_whole("limit", limit)
         check_share("min_score", min_score)
-        hits = self._collection.search(query)
+        hits = self._collection.search(query, limit=limit)
         return [hit.scored() for hit in hits if hit.score >= min_score][:limit]
 
     def gather(self, query: str) -> list[ContextPacket]:

@@ -25,8 +25,9 @@ from packline.chroma.checks import (
     check_whole,
     read_metadata,
 )
-from packline.chroma.collection import Collection, Row
+from packline.chroma.collection import Collection
 from packline.chroma.connection import connect
+from packline.chroma.rows import Row
 from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
 
@@ -154,7 +155,7 @@ class MemoryStore:
         check_share("min_importance", min_importance)
         check_share("min_score", min_score)
         only = _Only(min_importance, _check_types(memory_types))
-        hits = self._collection.search(query, only=only)
+        hits = self._collection.search(query, limit=limit, only=only)
         return [hit.scored() for hit in hits if hit.score >= min_score][:limit]
 
     def recent(self, n: int = 10) -> list[ContextPacket]:

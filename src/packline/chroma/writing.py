@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from packline.chroma.collection import Collection, Row
+from packline.chroma.collection import Collection
 from packline.chroma.ingesting import Failed, Ingested, Place
+from packline.chroma.rows import Row
 from packline.chroma.splitting import Passage
 
 __all__ = ["Writing"]
