@@ -14,6 +14,7 @@ import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pydoc_data.topics import topics
 
 import numpy as np
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, trim_messages
@@ -47,13 +48,11 @@ def main() -> None:
 
 
 def texts(count: int) -> list[str]:
-    """Texts of about 65 tokens, with words as frequent as in natural language."""
+    """Texts of about 65 tokens: pieces of Python's own reference, each begun at another word."""
+    words = " ".join(topics.values()).split()
     chance = random.Random(7)
-    words = [f"w{n}" for n in range(20_000)]
-    return [
-        " ".join(words[min(len(words) - 1, int(chance.paretovariate(0.6)))] for _ in range(27))
-        for _ in range(count)
-    ]
+    starts = [chance.randrange(len(words) - 40) for _ in range(count)]
+    return [" ".join(words[start : start + 40]) for start in starts]
 
 
 def packets(contents: list[str]) -> list[ContextPacket]:

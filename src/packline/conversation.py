@@ -11,6 +11,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
+from typing import cast
 
 from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
@@ -26,6 +28,7 @@ _ROLES = {
     "function": "tool",
 }
 _WORDLESS = {"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "non_standard"}
+_KIND = attrgetter("kind")
 _EXPECTED = (
     "a dict with role and content, a (role, text) pair, a message object with role (or type) and content, "
     "or a ContextPacket"
@@ -70,6 +73,9 @@ def turns(history: Iterable[object]) -> tuple[ContextPacket, ...]:
     """
     if isinstance(history, (str, bytes, Mapping)) or not isinstance(history, Iterable):
         raise ConfigError("conversation_history", history, "a list of messages")
+    history = tuple(history)
+    if set(map(type, history)) == {ContextPacket} and set(map(_KIND, history)) == {Kind.HISTORY}:
+        return cast("tuple[ContextPacket, ...]", history)
     packets: list[ContextPacket] = []
     group: list[Spoken] = []
     for place, entry in enumerate(history):

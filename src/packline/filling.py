@@ -47,6 +47,7 @@ class Filling:
     def __post_init__(self) -> None:
         self.left = self.budget
         self.stop = 0.0
+        self.order = np.argsort(-self.pool.score, kind="stable")
 
     def keep_state(self, packets: Sequence[ContextPacket]) -> None:
         """The state stands first, as far as the share of its section goes."""
@@ -96,10 +97,9 @@ class Filling:
         if self.config.stop_share:
             self.stop = enough_at(self.pool.score, share=self.config.stop_share)
             enough &= self.pool.score >= self.stop
-        order = np.argsort(-self.pool.score, kind="stable")
         said: Duplicates[int] = Duplicates()
         misses: list[int] = []
-        for row in map(int, order[enough[order]]):
+        for row in map(int, self.order[enough[self.order]]):
             if row in self.kept:
                 continue
             if len(misses) > _MISSES + len(self.kept):
@@ -116,22 +116,38 @@ class Filling:
             return
         merging = self.config.merge_duplicates and packet.kind is not Kind.HISTORY
         twin = said.find(packet.content) if merging else None
-        if twin is not None:
-            self.reasons[row] = Reason.DUPLICATE
-            self.merged[twin].append(packet)
+        if twin is not None and self._stands_for(twin, packet):
+            self._merge(packet, row, into=twin)
             return
         tokens = self._counted(row)
         limit = None
         if tokens > self.budget and self.config.enable_compression:  # it could never stand whole
             limit = min(self.left, int(self.config.snippet_share * self.budget))
-        if (tokens if limit is None else limit) > self.left or (
-            limit is not None and limit < self._least(row)
-        ):
+        covered = said.covered(packet.content) if merging and limit is None else ()
+        room = self.left + sum(self._taken(other) for other in covered)
+        if (tokens if limit is None else limit) > room or (limit is not None and limit < self._least(row)):
             misses.append(row)
             return
+        for other in covered:  # it says all that these say, and more
+            self.left += self._taken(other)
+            del self.kept[other]
+            said.discard(other)
+            self._merge(self.pool.packets[other], other, into=row)
         self._keep(row, Reason.SELECTED, tokens, limit)
         if merging:
             said.add(row, packet.content)
+
+    def _stands_for(self, twin: int, packet: ContextPacket) -> bool:
+        """Whether a kept packet that says the same will still do so, though it may be shortened."""
+        return self.kept[twin][2] is None or self.pool.packets[twin].content == packet.content
+
+    def _merge(self, packet: ContextPacket, row: int, *, into: int) -> None:
+        self.reasons[row] = Reason.DUPLICATE
+        self.merged[into] += [packet, *self.merged.pop(row, [])]
+
+    def _taken(self, row: int) -> int:
+        _, tokens, limit = self.kept[row]
+        return tokens if limit is None else limit
 
     def _widen(self) -> None:
         """What is left goes to those that do not stand whole, best first."""
@@ -197,17 +213,8 @@ class Filling:
         return (*state, *self._unselected()) if state else self._unselected()
 
     def _unselected(self) -> Dropped:
-        rows = np.argsort(-self.pool.score, kind="stable")
+        rows = self.order
         if self.kept:
             rows = rows[~np.isin(rows, list(self.kept))]
-        reasons = [Reason.OVER_BUDGET] * len(rows)
-        if self.stop:
-            below = np.flatnonzero(self.pool.score[rows] < self.stop).tolist()
-            for place in below:
-                reasons[place] = Reason.ENOUGH
-        for place in np.flatnonzero(self.pool.relevance[rows] < self.config.min_relevance).tolist():
-            reasons[place] = Reason.BELOW_MIN_RELEVANCE
-        if self.reasons:
-            for place, row in enumerate(rows.tolist()):
-                reasons[place] = self.reasons.get(row, reasons[place])
-        return Dropped(self.pool, rows, reasons, self.tokens)
+        least = self.config.min_relevance
+        return Dropped(self.pool, rows, tokens=self.tokens, reasons=self.reasons, least=least, stop=self.stop)

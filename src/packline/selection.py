@@ -6,8 +6,10 @@ count the finished prompt. Texts are compared and counted only when their turn c
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,9 @@ from packline.tokens import Counter
 from packline.verdict import Pool, Verdict
 
 __all__ = ["Selection", "select"]
+
+_KIND = attrgetter("kind")
+_SCORE = attrgetter("relevance_score")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +81,7 @@ def select(gathered: Gathered, *, relevance: Relevance, counter: Counter, config
     )
     reserve = int(config.reserve_ratio * max_tokens)
     pool = score(gathered, relevance, config)
-    kinds = {packet.kind for packet in (*request.state, *pool.packets)}
+    kinds = {*map(_KIND, request.state), *map(_KIND, pool.packets)}
     needed = fixed.tokens(counter, overhead=config.message_overhead) + _headings(kinds, counter, config)
     budget = max(0, max_tokens - max(reserve, needed))
     filling = Filling(pool, counter, config, budget)
@@ -105,20 +110,20 @@ def score(gathered: Gathered, relevance: Relevance, config: ContextConfig) -> Po
     """The conversation and the gathered packets with their scores."""
     request = gathered.request
     packets = (*request.history, *gathered.packets)
-    names = (*("conversation" for _ in request.history), *gathered.names)
+    names = ("conversation",) * len(request.history) + tuple(gathered.names)
     relevances = _relevances(request.question, packets, relevance)
-    timestamps = [packet.timestamp for packet in packets]
-    recencies = recency(timestamps, now=request.now, half_life_days=config.half_life_days)
-    scores = relevances
-    if config.recency == "always" or asks_for_newest(request.question):
-        scores = config.relevance_weight * relevances + config.recency_weight * recencies
-    return Pool(packets, names, relevances, recencies, scores)
+    pool = Pool(packets, names, relevances, relevances, request.now, config.half_life_days)
+    if config.recency == "asked" and not asks_for_newest(request.question):
+        return pool
+    recencies = recency([p.timestamp for p in packets], now=request.now, half_life_days=config.half_life_days)
+    scores = config.relevance_weight * relevances + config.recency_weight * recencies
+    return dataclasses.replace(pool, score=scores)
 
 
 def _relevances(question: str, packets: Sequence[ContextPacket], relevance: Relevance) -> NDArray[np.float64]:
-    given = np.array(
-        [np.nan if p.relevance_score is None else p.relevance_score for p in packets], dtype=float
-    )
+    given = np.full(len(packets), np.nan)
+    if set(map(_SCORE, packets)) - {None}:
+        given = np.array([np.nan if score is None else score for score in map(_SCORE, packets)], dtype=float)
     unknown = np.isnan(given)
     if not unknown.any():
         return given

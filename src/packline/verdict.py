@@ -5,8 +5,10 @@ Verdicts on what was dropped are made when they are looked at: there may be a hu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import overload
 
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packline.packet import ContextPacket
+from packline.recency import recency
 
 __all__ = ["Dropped", "Pool", "Reason", "Verdict"]
 
@@ -78,15 +81,17 @@ class Pool:
         packets: The conversation, then what was gathered.
         names: Where each came from.
         relevance: Shape (n,), in [0, 1].
-        recency: Shape (n,), in [0.1, 1].
         score: Shape (n,), in [0, 1].
+        now: The moment from which ages are measured.
+        half_life_days: Days in which recency halves.
     """
 
     packets: Sequence[ContextPacket]
     names: Sequence[str]
     relevance: NDArray[np.float64]
-    recency: NDArray[np.float64]
     score: NDArray[np.float64]
+    now: datetime
+    half_life_days: float
 
     def verdict(
         self,
@@ -98,8 +103,10 @@ class Pool:
         merged: tuple[ContextPacket, ...] = (),
     ) -> Verdict:
         """The verdict on the packet in `row`."""
-        scores = (float(self.relevance[row]), float(self.recency[row]), float(self.score[row]))
-        return Verdict(self.packets[row], reason, self.names[row], row, *scores, tokens, limit, merged=merged)
+        packet = self.packets[row]
+        new = recency([packet.timestamp], now=self.now, half_life_days=self.half_life_days)[0]
+        scores = (float(self.relevance[row]), float(new), float(self.score[row]))
+        return Verdict(packet, reason, self.names[row], row, *scores, tokens, limit, merged=merged)
 
 
 class Dropped(Sequence[Verdict]):
@@ -108,17 +115,29 @@ class Dropped(Sequence[Verdict]):
     Args:
         pool: The pool.
         rows: Rows of the pool, shape (n,).
-        reasons: A reason for each of `rows`.
         tokens: Row to tokens, where they were counted.
+        reasons: Row to the reason, where it is not that the packet's relevance or score was too low, or else
+            that it did not fit.
+        least: Relevance below which a packet was dropped.
+        stop: Score below which it was.
     """
 
     def __init__(
-        self, pool: Pool, rows: NDArray[np.intp], reasons: Sequence[Reason], tokens: dict[int, int]
+        self,
+        pool: Pool,
+        rows: NDArray[np.intp],
+        *,
+        tokens: Mapping[int, int],
+        reasons: Mapping[int, Reason],
+        least: float,
+        stop: float,
     ) -> None:
         self._pool = pool
         self._rows = rows
-        self._reasons = reasons
         self._tokens = tokens
+        self._reasons = reasons
+        self._least = least
+        self._stop = stop
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -129,9 +148,17 @@ class Dropped(Sequence[Verdict]):
     def __getitem__(self, place: slice) -> Sequence[Verdict]: ...
     def __getitem__(self, place: int | slice) -> Verdict | Sequence[Verdict]:
         if isinstance(place, slice):
-            return Dropped(self._pool, self._rows[place], self._reasons[place], self._tokens)
+            part = copy(self)
+            part._rows = self._rows[place]
+            return part
         row = int(self._rows[place])
-        return self._pool.verdict(row, self._reasons[place], tokens=self._tokens.get(row))
+        return self._pool.verdict(row, self._reason(row), tokens=self._tokens.get(row))
+
+    def _reason(self, row: int) -> Reason:
+        if self._pool.relevance[row] < self._least:
+            return self._reasons.get(row, Reason.BELOW_MIN_RELEVANCE)
+        low = self._pool.score[row] < self._stop
+        return self._reasons.get(row, Reason.ENOUGH if low else Reason.OVER_BUDGET)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
