@@ -26,9 +26,9 @@ from packline import ContextBuilder, ContextConfig, ContextPacket, Kind, token_c
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
 BUDGET = 4_000
 QUESTIONS = [
-    "what did they say of w40 and w900",
-    "when was w77 seen with w1234",
-    "who asked for w350 before w8",
+    "how does a generator get an exception",
+    "when is a module imported a second time",
+    "which methods make an object a descriptor",
 ]
 
 
