@@ -27,6 +27,9 @@ _RUNS = regex.compile(
     rf"([{_UNSPACED}][{_UNSPACED}\p{{M}}]*)|((?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}])+)"
 )
 _GRAM = regex.compile(rf"[{_UNSPACED}]")
+_WORD = regex.compile(r"[\p{L}\p{N}\p{M}]+")
+# What makes most English texts more than ASCII; it parts words like any other punctuation.
+_PUNCTUATION = dict.fromkeys(map(ord, "‘’‚“”„–—…•·«»‹›\u00a0\u202f"), " ")
 
 # ASCII letters and digits in lower case, any other ASCII byte as a space, the bytes of UTF-8 as they are.
 _LOWERED = bytes(b if b >= 0x80 else (ord(chr(b).lower()) if chr(b).isalnum() else 0x20) for b in range(256))
@@ -55,8 +58,12 @@ def is_gram(word: str) -> bool:
 def _spaced(text: str) -> bytes:
     if text.isascii():
         return text.encode("ascii")
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(_parts(folded)).encode("utf-8", "replace")
+    plain = text.translate(_PUNCTUATION)
+    if plain.isascii():
+        return plain.encode("ascii")
+    folded = unicodedata.normalize("NFKC", plain).casefold()
+    parts = _parts(folded) if _GRAM.search(folded) else _WORD.findall(folded)
+    return " ".join(parts).encode("utf-8", "replace")
 
 
 def _parts(folded: str) -> Iterator[str]:
