@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from packline import ConfigError, TokenCounter, token_counter
-from packline.tokens import _BUNDLED, Counter, _load, approximate_tokens
+from packline.tokens import Counter, approximate_tokens
+from packline.vocabulary import _BUNDLED, _load
 
 BUNDLE = Path(llama_index.core.__file__).parent / "_static" / "tiktoken_cache"
 FAMILY = "👨‍👩‍👧‍👦"
@@ -456,7 +457,7 @@ def test_it_is_used_even_where_there_is_the_copy(tmp_path: Path, monkeypatch: py
         used.append(os.environ["TIKTOKEN_CACHE_DIR"])
         return tiktoken.get_encoding(name)
 
-    monkeypatch.setattr("packline.tokens._fetched", load)
+    monkeypatch.setattr("packline.vocabulary._fetched", load)
     _load("o200k_base")
 
     assert used == [str(tmp_path)]

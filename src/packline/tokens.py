@@ -8,36 +8,24 @@ characters and a count need not grow with every character.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import math
-import os
-import threading
 from collections.abc import Callable, Mapping, Sequence, Sized
-from functools import lru_cache
 from itertools import accumulate
 from numbers import Integral
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import regex
 import tiktoken
 
-from packline.errors import ConfigError, PacklineError
+from packline.errors import ConfigError
 from packline.inert import sound
+from packline.vocabulary import vocabulary
 
 __all__ = ["Counter", "TokenCounter", "approximate_tokens", "token_counter"]
 
 DEFAULT_ENCODING = "o200k_base"
 CACHED_COUNTS = 32_768
 _LOOK_AHEAD = 8  # clusters
-# Vocabularies that llama-index-core carries, by the names that tiktoken gives their files.
-_BUNDLED = {
-    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
-    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
-    "o200k_harmony": "fb374d419588a4632f3f557e76b4b70aebbca790",
-}
-_CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")  # tiktoken reads the first that is set
-_CACHE_FOLDER_LOCK = threading.Lock()
 
 
 @runtime_checkable
@@ -210,22 +198,10 @@ def token_counter(spec: object = None) -> Counter:
     raise ConfigError("token_counter", spec, "an encoding or model name, a tokenizer, or a callable")
 
 
-@lru_cache(maxsize=8)
-def _encoding(name: str) -> tiktoken.Encoding:
-    known = tiktoken.list_encoding_names()
-    if name not in known:
-        try:
-            name = tiktoken.encoding_name_for_model(name)
-        except KeyError:
-            expected = f"an encoding ({', '.join(known)}), a model name that tiktoken knows, or 'approximate'"
-            raise ConfigError("token_counter", name, expected) from None
-    return _load(name)
-
-
 def _named(name: str) -> Counter:
     if name == "approximate":
         return TokenCounter(approximate_tokens, name=name)
-    return _of_encoding(_encoding(name))
+    return _of_encoding(vocabulary(name))
 
 
 def _of_encoding(encoding: tiktoken.Encoding) -> Counter:
@@ -260,54 +236,3 @@ def _ids_of(encode: Callable[..., object]) -> Callable[[str], int]:
         return _length(getattr(encoded, "ids", encoded), "encode")
 
     return measure
-
-
-def _load(name: str) -> tiktoken.Encoding:
-    """Load a vocabulary: the user's tiktoken cache first, then the copy that llama-index-core carries.
-
-    Where neither is there, tiktoken fetches it as it always does.
-    """
-    with _CACHE_FOLDER_LOCK:
-        bundle = _bundled_vocabularies()
-        if bundle is None or not _holds(bundle, name) or any(_holds(own, name) for own in _own_caches()):
-            return _fetched(name)
-        before = os.environ.get(_CACHE_VARIABLES[0])
-        os.environ[_CACHE_VARIABLES[0]] = str(bundle)
-        try:
-            return _fetched(name)
-        finally:
-            del os.environ[_CACHE_VARIABLES[0]]
-            if before is not None:
-                os.environ[_CACHE_VARIABLES[0]] = before
-
-
-def _own_caches() -> list[Path]:
-    """The folder that the user chose for tiktoken, if any."""
-    chosen = next((os.environ[name] for name in _CACHE_VARIABLES if name in os.environ), "")
-    return [Path(chosen)] if chosen else []
-
-
-def _holds(folder: Path, name: str) -> bool:
-    return name in _BUNDLED and (folder / _BUNDLED[name]).is_file()
-
-
-def _fetched(name: str) -> tiktoken.Encoding:
-    try:
-        return tiktoken.get_encoding(name)
-    except (OSError, ValueError) as error:
-        raise PacklineError(
-            f"the vocabulary of {name} is not on this machine and could not be fetched ({error}): set "
-            'TIKTOKEN_CACHE_DIR to a folder that has it, or run pip install "packline[llama-index]", which '
-            "carries cl100k_base and o200k_base; token_counter='approximate' counts without one"
-        ) from error
-
-
-def _bundled_vocabularies() -> Path | None:
-    try:
-        spec = importlib.util.find_spec("llama_index.core")
-    except ModuleNotFoundError:
-        return None
-    if spec is None or spec.origin is None:
-        return None
-    folder = Path(spec.origin).parent / "_static" / "tiktoken_cache"
-    return folder if folder.is_dir() else None
