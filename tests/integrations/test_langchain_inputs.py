@@ -45,6 +45,7 @@ SAME_WITHOUT_HISTORY = {
 }
 SAME_WITH_HISTORY = {
     "chat_history": {"question": QUESTION, "chat_history": HISTORY},
+    "conversation_history": {"user_query": QUESTION, "conversation_history": HISTORY},
     "history": {"question": QUESTION, "history": HISTORY},
     "messages beside the question": {"question": QUESTION, "messages": HISTORY},
     "messages": [*HISTORY, HumanMessage(QUESTION)],

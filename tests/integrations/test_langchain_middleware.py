@@ -186,7 +186,7 @@ async def test_no_call_is_ever_torn_apart_and_the_budget_holds_over_a_thousand_t
 
     assert set(refused) <= {200}, "four calls at once and the question alone may need more than that"
     assert len(refused) <= max(3, TRACES // 20)
-    assert loops > TRACES * 0.4
+    assert loops >= TRACES // 4
 
 
 def test_the_checking_model_does_refuse_what_providers_refuse():

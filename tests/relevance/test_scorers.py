@@ -310,3 +310,19 @@ def test_the_bundled_model_counts_for_little_in_a_script_it_does_not_know():
 
     assert meaning.scores("東京タワー", pool).max() > 0
     assert pull("東京タワー") < pull("tokyo lorem")
+
+
+def test_a_function_word_that_is_rare_in_the_pool_does_not_outweigh_the_subject():
+    pool = evidence(
+        "Text which represents chunks.", "MIT license.", *(f"Note {n} on tea." for n in range(40))
+    )
+
+    scores = Lexical().scores("Which license applies?", pool)
+
+    assert scores.argmax() == 1
+
+
+def test_a_question_of_function_words_alone_goes_by_them():
+    pool = evidence("It was he.", "Tea at nine.")
+
+    assert Lexical().scores("Who was it?", pool).argmax() == 0

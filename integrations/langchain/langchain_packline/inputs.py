@@ -26,9 +26,9 @@ __all__ = ["PromptInput", "Question", "arequest_of", "packets_given", "request_o
 class Question(TypedDict, total=False):
     """A question with what belongs to it. Of `query`, `question`, `input` and `user_query` one is needed.
 
-    `chat_history` (or `history`) is a list of messages or anything that holds some, `documents` (or
-    `context`) are documents already fetched, `packets` are candidates of your own. Other keys are left to
-    other steps, unless they look like a misspelt one of these.
+    `chat_history` (or `history`, `conversation_history`) is a list of messages or anything that holds some,
+    `documents` (or `context`) are documents already fetched, `packets` (or `custom_packets`) are candidates
+    of your own. Other keys are left to other steps, unless they look like a misspelt one of these.
     """
 
     query: Any
@@ -37,20 +37,23 @@ class Question(TypedDict, total=False):
     user_query: Any
     chat_history: Any
     history: Any
+    conversation_history: Any
     documents: Any
     context: Any
     system_instructions: str | None
     state: Any
     packets: Any
+    custom_packets: Any
     messages: Any
 
 
 PromptInput: TypeAlias = str | Question | list[Any] | PromptValue | Request
 
 _QUESTIONS = ("query", "question", "input", "user_query")
-_HISTORIES = ("chat_history", "history", "messages")
+_HISTORIES = ("chat_history", "history", "messages", "conversation_history")
 _DOCUMENTS = ("documents", "context")
-_KNOWN = (*_QUESTIONS, *_HISTORIES, *_DOCUMENTS, "system_instructions", "state", "packets")
+_PACKETS = ("packets", "custom_packets")
+_KNOWN = (*_QUESTIONS, *_HISTORIES, *_DOCUMENTS, *_PACKETS, "system_instructions", "state")
 _SHAPES = (
     "a question as text; a dict with the question under query, question, input or user_query, and optionally "
     "chat_history (or history), documents (or context), system_instructions, state, packets; a list of "
@@ -120,7 +123,7 @@ def _named(value: Mapping[str, object]) -> _Asked:
     if value.get("system_instructions") is not None:
         asked = dataclasses.replace(asked, instructions=value["system_instructions"])
     packets = (
-        *packets_given(value.get("packets"), "packets"),
+        *packets_given(_one_of(value, _PACKETS), "packets"),
         *packets_given(_one_of(value, _DOCUMENTS), "documents"),
     )
     return dataclasses.replace(asked, packets=packets, state=value.get("state"))

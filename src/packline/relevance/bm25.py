@@ -3,10 +3,11 @@
     score = sum over the question's words of rarity * tf / (tf + k1 * (1 - b + b * length / mean length))
 
 with k1 = 1.5 and b = 0.6. Rarity is (idf / largest idf) squared, as in the cosine of two tf-idf vectors, so
-that "what", "did" and "the" weigh next to nothing without a list of stop words. Half of the score counts
-exact words, half counts words with the same first five characters, a stemmer for any language ("painting"
-finds "painted"). The characters and pairs that stand for words in scripts without spaces keep their plain
-idf: half of all pairs straddle two words, so that their rarity says less.
+that words which stand everywhere weigh next to nothing. Function words ("which", "the") weigh a tenth beside
+others, since a small pool does not show how common they are. Half of the score counts exact words, half
+counts words with the same first five characters, a stemmer for any language ("painting" finds "painted").
+The characters and pairs that stand for words in scripts without spaces keep their plain idf: half of all
+pairs straddle two words, so that their rarity says less.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from packline.relevance.function_words import function_words
 from packline.relevance.pool import Pool
 from packline.relevance.words import WordIndex, is_gram, words
 
@@ -24,6 +26,7 @@ __all__ = ["Matches", "bm25", "rarity"]
 K1, B = 1.5, 0.6
 PREFIX = 5
 FEW = 10
+GRAMMAR = 0.1
 
 Weights: TypeAlias = NDArray[np.float64]
 
@@ -71,12 +74,17 @@ def _weighed(counts: NDArray[np.float32], names: list[str], norm: Weights) -> tu
     texts = len(counts)
     weight = rarity(np.count_nonzero(counts, axis=0), texts)
     weight = np.where([is_gram(name) for name in names], weight, weight**2)
+    grammar = function_words(names)
+    said = np.array([GRAMMAR if name in grammar else 1.0 for name in names])
+    if (said == GRAMMAR).all():  # "who was it": then these are all there is to go by
+        said[:] = 1.0
+    weight = weight * said
     found = np.flatnonzero(counts.any(axis=1))
     tf = counts[found]
     scores = np.zeros(texts)
     scores[found] = (tf / (tf + norm[found, None])) @ weight
     # A few texts do not show what is rare in a language: the fewer, the more all words count alike.
-    alike = (texts * weight + FEW) / (texts + FEW)
+    alike = (texts * weight + FEW * said) / (texts + FEW)
     share = ((tf > 0) @ alike).max(initial=0.0) / alike.sum()
     return scores, float(min(share, 1.0))
 

@@ -28,7 +28,7 @@ class Lexical:
     >>> from packline.packet import ContextPacket
     >>> pool = [ContextPacket("Pandas reads CSV."), ContextPacket("Bears eat fish.")]
     >>> Lexical().scores("Who eats fish?", pool).round(2).tolist()
-    [0.0, 0.3]
+    [0.0, 0.44]
     """
 
     def __init__(self, *, spread: Spread | None = None) -> None:
