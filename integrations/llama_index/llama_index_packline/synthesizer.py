@@ -6,12 +6,10 @@ again for what does not fit. This one calls it once, with the whole skeleton.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.base.response.schema import RESPONSE_TYPE
 from llama_index.core.bridge.pydantic import BaseModel
 from llama_index.core.callbacks.base import CallbackManager
@@ -23,14 +21,13 @@ from llama_index.core.response_synthesizers.base import BaseSynthesizer
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, QueryType, TextNode
 from llama_index.core.types import RESPONSE_TEXT_TYPE
 
-from llama_index_packline.counting import counter_of
-from llama_index_packline.events import ContextEvent, dispatcher
-from llama_index_packline.memory import aread_memory, block_sources
-from llama_index_packline.nodes import DATE_KEYS, Dates, check_dates, packets_of_nodes, used_nodes
+from llama_index_packline.answers import aask, apieces, ask, pieces
+from llama_index_packline.events import dispatcher
+from llama_index_packline.nodes import DATE_KEYS, Dates, check_dates, used_nodes
+from llama_index_packline.packing import Packing
 from llama_index_packline.postprocessor import scorer
 from llama_index_packline.sources import sources_of
-from packline import ConfigError, Context, ContextBuilder, ContextConfig, Failure, Message, Source
-from packline.attempt import Call, Outcome, asettle, settle
+from packline import ConfigError, Context, ContextConfig
 from packline.compression import Summarizer
 from packline.scores import ScorePolicy, check_policy
 
@@ -98,19 +95,21 @@ class ContextSynthesizer(BaseSynthesizer):
             output_cls=output_cls,
         )
         self._empty_response = empty_response or "Empty Response"
-        self._config = ContextConfig() if config is None else config
-        self._sources = sources_of(sources)
-        self._memory = memory
         self._instructions = system_instructions
-        self._state = state
-        self._scores = scores
-        self._relevance = scorer(relevance)
-        self._metadata_mode = MetadataMode(metadata_mode)
-        self._dates = dates
-        self._counter = token_counter
-        self._summarizer = summarizer
-        self._now = now
-        self._builder(())  # so that a bad argument is refused now
+        self._packing = Packing(
+            config=ContextConfig() if config is None else config,
+            sources=sources_of(sources),
+            memory=memory,
+            state=state,
+            scores=scores,
+            relevance=scorer(relevance),
+            metadata_mode=MetadataMode(metadata_mode),
+            dates=dates,
+            token_counter=token_counter,
+            summarizer=summarizer,
+            now=now,
+        )
+        self._packing.builder(())  # so that a bad argument is refused now
 
     def build(self, query: QueryType, nodes: Sequence[NodeWithScore] = ()) -> Context:
         """The prompt for a question, with its account, without asking the model.
@@ -118,17 +117,12 @@ class ContextSynthesizer(BaseSynthesizer):
         Raises:
             BudgetError: Question, instructions and skeleton alone need more than `max_tokens`.
         """
-        question = _question(query)
-        recalled = settle([self._recall(question)])[0]
-        context = self._builder(nodes).build(question, **self._request(recalled, question))
-        return self._built(context, recalled)
+        return self._packing.build(_question(query), nodes, self._instructions or self._llm.system_prompt)
 
     async def abuild(self, query: QueryType, nodes: Sequence[NodeWithScore] = ()) -> Context:
         """The same as `build`, awaited."""
-        question = _question(query)
-        recalled = (await asettle([self._recall(question)]))[0]
-        context = await self._builder(nodes).abuild(question, **self._request(recalled, question))
-        return self._built(context, recalled)
+        instructions = self._instructions or self._llm.system_prompt
+        return await self._packing.abuild(_question(query), nodes, instructions)
 
     def synthesize(
         self,
@@ -189,82 +183,15 @@ class ContextSynthesizer(BaseSynthesizer):
         if prompts:
             raise ConfigError("prompts", sorted(prompts), "none: the skeleton is config.template")
 
-    def _recall(self, question: str) -> Call[list[ChatMessage]]:
-        async def read() -> list[ChatMessage]:
-            return await aread_memory(() if self._memory is None else self._memory, question=question)
-
-        return Call("memory", self._config.source_timeout, arun=read)
-
-    def _builder(self, nodes: Sequence[NodeWithScore]) -> ContextBuilder:
-        packets = packets_of_nodes(
-            nodes,
-            metadata_mode=self._metadata_mode,
-            scores=self._scores,
-            dates=self._dates,
-            with_metadata=True,
-        )
-        return ContextBuilder(
-            config=self._config,
-            sources=[Source("nodes", lambda _: packets), *block_sources(self._memory), *self._sources],
-            relevance=self._relevance,
-            token_counter=counter_of(self._counter),
-            summarizer=self._summarizer,
-        )
-
-    def _request(self, recalled: Outcome[list[ChatMessage]], question: str) -> dict[str, Any]:
-        messages = recalled.value or []
-        if messages and messages[-1].role == MessageRole.USER and messages[-1].content == question:
-            messages = messages[:-1]
-        return {
-            "conversation_history": messages,
-            "system_instructions": self._instructions or self._llm.system_prompt,
-            "state": self._state,
-            "now": self._now,
-        }
-
-    def _built(self, context: Context, recalled: Outcome[list[ChatMessage]]) -> Context:
-        if recalled.error is not None:
-            if self._config.strict:
-                raise recalled.error
-            failure = Failure("memory", recalled.error, recalled.seconds)
-            context = dataclasses.replace(context, failures=(*context.failures, failure))
-        dispatcher.event(ContextEvent(context=context))
-        return context
-
     def _ask(self, context: Context, **options: Any) -> Any:
         if _is_empty(context):
-            return _once(self._empty_response) if self._streaming else self._empty_response
-        llm, messages = self._llm, self._messages(context)
-        if self._output_cls is not None:
-            return llm.as_structured_llm(self._output_cls).chat(messages, **options).raw
-        if not llm.metadata.is_chat_model:
-            if self._streaming:
-                return _deltas(llm.stream_complete(context.text, **options))
-            return llm.complete(context.text, **options).text
-        if self._streaming:
-            return _deltas(llm.stream_chat(messages, **options))
-        return llm.chat(messages, **options).message.content or ""
+            return pieces(self._empty_response) if self._streaming else self._empty_response
+        return ask(self._llm, context, options, streaming=self._streaming, output_cls=self._output_cls)
 
     async def _aask(self, context: Context, **options: Any) -> Any:
         if _is_empty(context):
-            return _aonce(self._empty_response) if self._streaming else self._empty_response
-        llm, messages = self._llm, self._messages(context)
-        if self._output_cls is not None:
-            return (await llm.as_structured_llm(self._output_cls).achat(messages, **options)).raw
-        if not llm.metadata.is_chat_model:
-            if self._streaming:
-                return _adeltas(await llm.astream_complete(context.text, **options))
-            return (await llm.acomplete(context.text, **options)).text
-        if self._streaming:
-            return _adeltas(await llm.astream_chat(messages, **options))
-        return (await llm.achat(messages, **options)).message.content or ""
-
-    def _messages(self, context: Context) -> list[ChatMessage]:
-        return [
-            message
-            for part in context.messages
-            for message in _chat_messages(part, self._llm.metadata.system_role)
-        ]
+            return apieces(self._empty_response) if self._streaming else self._empty_response
+        return await aask(self._llm, context, options, streaming=self._streaming, output_cls=self._output_cls)
 
     def _response(
         self, answer: Any, context: Context, additional: Sequence[NodeWithScore] | None
@@ -285,32 +212,3 @@ def _nodes(texts: Sequence[str]) -> list[NodeWithScore]:
 def _is_empty(context: Context) -> bool:
     """Whether there was nothing to answer from."""
     return not (context.kept or context.shortened or context.dropped)
-
-
-def _chat_messages(message: Message, system_role: MessageRole) -> list[ChatMessage]:
-    """The caller's own messages where they stand whole, else one with the text."""
-    origin = message.origin
-    if isinstance(origin, ChatMessage):
-        return [origin]
-    if isinstance(origin, tuple) and origin and all(isinstance(part, ChatMessage) for part in origin):
-        return list(origin)
-    role = system_role if message.role == "system" else MessageRole(message.role)
-    return [ChatMessage(role=role, content=message.content)]
-
-
-def _once(text: str) -> Generator[str, None, None]:
-    yield text
-
-
-async def _aonce(text: str) -> AsyncGenerator[str, None]:
-    yield text
-
-
-def _deltas(responses: Iterable[Any]) -> Generator[str, None, None]:
-    for response in responses:
-        yield response.delta or ""
-
-
-async def _adeltas(responses: AsyncGenerator[Any, None]) -> AsyncGenerator[str, None]:
-    async for response in responses:
-        yield response.delta or ""
