@@ -101,11 +101,22 @@ async def test_what_was_read_is_not_the_memorys_own_list():
     assert await aread_memory(memory) == TALK
 
 
-def test_what_is_no_memory_is_refused():
-    with pytest.raises(
-        ConfigError, match="memory must be a LlamaIndex memory, or a list of messages, got 'talk'"
-    ):
+def test_what_is_no_memory_is_refused_at_once():
+    refusal = "memory must be a LlamaIndex memory, or a list of messages, got 'talk'"
+
+    with pytest.raises(ConfigError, match=refusal):
         read_memory("talk")
+    with pytest.raises(ConfigError, match=refusal):
+        memory_sources("talk")
+
+
+def test_a_list_of_messages_is_a_source_without_blocks():
+    [source] = memory_sources(TALK, name="talk")
+
+    context = ContextBuilder(sources=[source], config=ContextConfig(min_relevance=0)).build("What was said?")
+
+    assert source.name == "talk"
+    assert [verdict.packet.origin for verdict in context.kept] == TALK
 
 
 async def test_of_a_memory_with_blocks_the_active_messages_are_read_and_the_flushed_ones_on_request(
@@ -482,6 +493,10 @@ def test_what_is_no_retriever_is_refused():
         retriever_source(TALK)
     with pytest.raises(ConfigError, match="scores must be one of"):
         retriever_source(_Retriever(NODES), scores="best")
+    with pytest.raises(
+        ConfigError, match="metadata_mode must be one of 'all', 'embed', 'llm', 'none', got 'x'"
+    ):
+        retriever_source(_Retriever(NODES), metadata_mode="x")
 
 
 # --- the memory block ---

@@ -354,13 +354,36 @@ async def test_both_ways_tell_the_same_events_inside_a_span(listening):
         ("token_counter", 5),
         ("summarizer", 5),
         ("config", {}),
+        ("llm", "gpt"),
+        ("memory", 5),
+        ("sources", "notes"),
+        ("sources", 5),
+        ("metadata_mode", "some"),
+        ("system_instructions", 5),
+        ("state", 5),
+        ("now", "today"),
+        ("streaming", "yes"),
+        ("output_cls", dict),
+        ("empty_response", 5),
     ],
 )
 def test_a_bad_option_is_refused_when_it_is_made(option: str, value: object):
-    with pytest.raises(ConfigError, match=option):
-        synthesizer(**{option: value})
+    with pytest.raises(ConfigError) as refused:
+        ContextSynthesizer(**{"llm": MockLLM(), option: value})
+
+    assert (refused.value.field, refused.value.value) == (option, value)
+
+
+def test_an_unknown_option_is_refused_when_it_is_made():
     with pytest.raises(TypeError, match="max_token"):
         synthesizer(max_token=100)
+
+
+def test_a_thing_that_cannot_be_asked_is_named_by_its_place_with_what_would_do():
+    with pytest.raises(
+        ConfigError, match=r"sources\[1\] must be a retriever, an index, a memory, an object .* 5$"
+    ):
+        synthesizer(sources=[lambda query: [], 5])
 
 
 def test_its_skeleton_is_not_changed_through_prompts():
@@ -383,6 +406,32 @@ def test_the_budget_is_the_window_without_prompt_and_answer():
     assert budget_for(MockLLM(), token_counter=len) == 3_900 - 256
     with pytest.raises(ConfigError, match="output_tokens must be less than the 494"):
         budget_for(llm, prompt="pp", output_tokens=494, token_counter=len)
+
+
+@pytest.mark.parametrize(
+    ("llm", "options", "named"),
+    [
+        ("gpt", {}, "llm must be a LlamaIndex LLM, such as Settings.llm, got 'gpt'"),
+        (None, {}, "llm must be a LlamaIndex LLM, such as Settings.llm, got None"),
+        (MockLLM(), {"output_tokens": -5}, "output_tokens must be a whole number from 0, or None, got -5"),
+        (MockLLM(), {"output_tokens": "5"}, "output_tokens must be a whole number from 0, or None, got '5'"),
+        (
+            MockLLM(),
+            {"output_tokens": True},
+            "output_tokens must be a whole number from 0, or None, got True",
+        ),
+        (
+            MockLLM(),
+            {"prompt": 5},
+            "prompt must be the text that is written around what packline packs, got 5",
+        ),
+    ],
+)
+def test_a_budget_for_what_is_no_model_or_no_number_is_refused(llm: Any, options: Any, named: str):
+    with pytest.raises(ConfigError) as refused:
+        budget_for(llm, **options)
+
+    assert str(refused.value) == named
 
 
 async def test_many_questions_at_once_do_not_mix():

@@ -46,12 +46,18 @@ def budget_for(
         token_counter: None: `Settings.tokenizer`.
 
     Raises:
-        ConfigError: Nothing is left.
+        ConfigError: Nothing is left, or an argument cannot be used; it is named.
 
     >>> from llama_index.core.llms import MockLLM
     >>> budget_for(MockLLM(max_tokens=512), prompt="Context: \\nAnswer the question.")
     3381
     """
+    if not isinstance(llm, LLM):
+        raise ConfigError("llm", llm, "a LlamaIndex LLM, such as Settings.llm")
+    if not isinstance(prompt, str):
+        raise ConfigError("prompt", prompt, "the text that is written around what packline packs")
+    if output_tokens is not None and (type(output_tokens) is not int or output_tokens < 0):
+        raise ConfigError("output_tokens", output_tokens, "a whole number from 0, or None")
     window, answer = llm.metadata.context_window, llm.metadata.num_output
     if output_tokens is None:
         output_tokens = answer if answer > 0 else DEFAULT_NUM_OUTPUTS

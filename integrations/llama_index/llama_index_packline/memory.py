@@ -56,21 +56,31 @@ def read_memory(memory: object, *, question: str = "", archived: bool = False) -
 
 async def aread_memory(memory: object, *, question: str = "", archived: bool = False) -> list[ChatMessage]:
     """The same as `read_memory`, awaited."""
-    if isinstance(memory, (list, tuple)):
-        return list(memory)
-    if isinstance(memory, Memory):
-        return await _messages_of(memory, archived)
-    if isinstance(memory, SimpleComposableMemory):
-        return await aread_memory(memory.primary_memory, question=question, archived=archived)
-    if isinstance(memory, VectorMemory):  # it cannot list what it has
-        return await memory.aget(question)
-    if isinstance(memory, BaseMemory):
-        return list(await memory.aget_all())
-    raise ConfigError("memory", memory, "a LlamaIndex memory, or a list of messages")
+    kept = checked(memory)
+    if not isinstance(kept, BaseMemory):
+        return list(kept)
+    if isinstance(kept, Memory):
+        return await _messages_of(kept, archived)
+    if isinstance(kept, SimpleComposableMemory):
+        return await aread_memory(kept.primary_memory, question=question, archived=archived)
+    if isinstance(kept, VectorMemory):  # it cannot list what it has
+        return await kept.aget(question)
+    return list(await kept.aget_all())
+
+
+def checked(memory: object) -> BaseMemory | Sequence[ChatMessage]:
+    """`memory`, if a conversation can be read from it; else a `ConfigError`."""
+    if not isinstance(memory, (BaseMemory, list, tuple)):
+        raise ConfigError("memory", memory, "a LlamaIndex memory, or a list of messages")
+    return memory
 
 
 def memory_sources(
-    memory: BaseMemory, *, name: str = "memory", archived: bool = False, timeout: float | None = None
+    memory: BaseMemory | Sequence[ChatMessage],
+    *,
+    name: str = "memory",
+    archived: bool = False,
+    timeout: float | None = None,
 ) -> list[Source]:
     """The memory as sources: its messages, and each of its blocks or secondary memories for itself.
 
@@ -78,10 +88,15 @@ def memory_sources(
     becomes one packet of kind memory.
 
     Args:
+        memory: Any LlamaIndex memory, or a list of messages, which has no blocks.
         name: Of the messages in the report; blocks are called "memory/block".
         archived: See `read_memory`.
         timeout: Seconds for each; None: the config's.
+
+    Raises:
+        ConfigError: It is neither.
     """
+    checked(memory)
 
     async def messages(question: str) -> Sequence[ContextPacket]:
         return turns(await aread_memory(memory, question=question, archived=archived))

@@ -159,3 +159,10 @@ def check_dates(dates: object) -> None:
     listed = isinstance(dates, (list, tuple)) and all(isinstance(key, str) for key in dates)
     if not listed and not callable(dates):
         raise ConfigError("dates", dates, "a list of metadata keys, or a callable from a node to its date")
+
+
+def checked_mode(mode: object) -> MetadataMode:
+    """`mode`, or the one of that name; else a `ConfigError`."""
+    if mode not in list(MetadataMode):
+        raise ConfigError("metadata_mode", mode, f"one of {', '.join(repr(m.value) for m in MetadataMode)}")
+    return MetadataMode(mode)

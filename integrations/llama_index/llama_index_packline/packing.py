@@ -13,12 +13,12 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 
 from llama_index_packline.counting import counter_of
 from llama_index_packline.events import ContextEvent, dispatcher
-from llama_index_packline.memory import aread_memory, block_sources
-from llama_index_packline.nodes import Dates, packets_of_nodes
-from packline import Context, ContextBuilder, ContextConfig, Failure, Relevance, Source
+from llama_index_packline.memory import aread_memory, block_sources, checked
+from llama_index_packline.nodes import Dates, check_dates, packets_of_nodes
+from packline import Context, ContextBuilder, ContextConfig, Failure, Relevance, Request, Source
 from packline.attempt import Call, Outcome, asettle, settle
 from packline.compression import Summarizer
-from packline.scores import ScorePolicy
+from packline.scores import ScorePolicy, check_policy
 
 __all__ = ["Packing"]
 
@@ -39,6 +39,19 @@ class Packing:
     summarizer: Summarizer | None
     now: datetime | None
 
+    def check(self) -> None:
+        """Refuse now what would fail each build.
+
+        Raises:
+            ConfigError: An argument cannot be used; it is named.
+        """
+        check_policy("scores", self.scores)
+        check_dates(self.dates)
+        if self.memory is not None:
+            checked(self.memory)
+        self.builder(())
+        Request.of("?", state=self.state, now=self.now)
+
     def build(self, question: str, nodes: Sequence[NodeWithScore], instructions: str | None) -> Context:
         """The context for a question; all that builds it sees, an event tells."""
         recalled = settle([self._recall(question)])[0]
@@ -56,11 +69,7 @@ class Packing:
         return self._built(context, recalled)
 
     def builder(self, nodes: Sequence[NodeWithScore]) -> ContextBuilder:
-        """The core's builder, with `nodes` as one more source.
-
-        Raises:
-            ConfigError: A setting cannot be used; it is named.
-        """
+        """The core's builder, with `nodes` as one more source."""
         packets = packets_of_nodes(
             nodes,
             metadata_mode=self.metadata_mode,

@@ -10,7 +10,7 @@ from llama_index.core.memory import BaseMemory
 from llama_index.core.schema import MetadataMode, NodeWithScore
 
 from llama_index_packline.memory import memory_sources
-from llama_index_packline.nodes import DATE_KEYS, Dates, check_dates, packets_of_nodes
+from llama_index_packline.nodes import DATE_KEYS, Dates, check_dates, checked_mode, packets_of_nodes
 from packline import ConfigError, ContextPacket, Kind, Source, as_source
 from packline.scores import ScorePolicy, check_policy
 
@@ -51,11 +51,12 @@ def retriever_source(
         raise ConfigError("retriever", retriever, "a LlamaIndex retriever or index")
     check_policy("scores", scores)
     check_dates(dates)
+    mode = checked_mode(metadata_mode)
     kept: BaseRetriever = asked
 
     def packets(nodes: list[NodeWithScore]) -> tuple[ContextPacket, ...]:
         return packets_of_nodes(
-            nodes, metadata_mode=metadata_mode, scores=scores, dates=dates, kind=kind, with_metadata=True
+            nodes, metadata_mode=mode, scores=scores, dates=dates, kind=kind, with_metadata=True
         )
 
     def ask(question: str) -> tuple[ContextPacket, ...]:
@@ -70,7 +71,13 @@ def retriever_source(
 
 
 def sources_of(things: Iterable[object]) -> list[Source]:
-    """Retrievers, indices and memories as sources, and whatever `packline.as_source` takes."""
+    """Retrievers, indices and memories as sources, and whatever `packline.as_source` takes.
+
+    Raises:
+        ConfigError: One of them cannot be asked; it is named.
+    """
+    if isinstance(things, (str, bytes)) or not isinstance(things, Iterable):
+        raise ConfigError("sources", things, "a list of sources")
     sources: list[Source] = []
     for place, thing in enumerate(things):
         if isinstance(thing, (BaseRetriever, BaseIndex)):
@@ -78,5 +85,12 @@ def sources_of(things: Iterable[object]) -> list[Source]:
         elif isinstance(thing, BaseMemory):
             sources += memory_sources(thing)
         else:
-            sources.append(as_source(thing, name=f"sources[{place}]"))
+            sources.append(_other(thing, f"sources[{place}]"))
     return sources
+
+
+def _other(thing: object, place: str) -> Source:
+    try:
+        return as_source(thing, name=place)
+    except ConfigError as error:
+        raise ConfigError(place, thing, f"a retriever, an index, a memory, {error.expected}") from None

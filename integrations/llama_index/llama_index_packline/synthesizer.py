@@ -23,13 +23,13 @@ from llama_index.core.types import RESPONSE_TEXT_TYPE
 
 from llama_index_packline.answers import aask, apieces, ask, pieces
 from llama_index_packline.events import dispatcher
-from llama_index_packline.nodes import DATE_KEYS, Dates, check_dates, used_nodes
+from llama_index_packline.nodes import DATE_KEYS, Dates, checked_mode, used_nodes
 from llama_index_packline.packing import Packing
 from llama_index_packline.postprocessor import scorer
 from llama_index_packline.sources import sources_of
 from packline import ConfigError, Context, ContextConfig
 from packline.compression import Summarizer
-from packline.scores import ScorePolicy, check_policy
+from packline.scores import ScorePolicy
 
 __all__ = ["ContextSynthesizer"]
 
@@ -63,6 +63,9 @@ class ContextSynthesizer(BaseSynthesizer):
         streaming: Answer in pieces.
         output_cls: Answer with such an object.
         empty_response: The answer where there is nothing at all to answer from.
+
+    Raises:
+        ConfigError: An argument cannot be used; it is named.
     """
 
     def __init__(
@@ -86,8 +89,7 @@ class ContextSynthesizer(BaseSynthesizer):
         empty_response: str | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        check_policy("scores", scores)
-        check_dates(dates)
+        _check(llm, system_instructions, output_cls, streaming, empty_response)
         super().__init__(
             llm=llm,
             callback_manager=callback_manager,
@@ -103,13 +105,13 @@ class ContextSynthesizer(BaseSynthesizer):
             state=state,
             scores=scores,
             relevance=scorer(relevance),
-            metadata_mode=MetadataMode(metadata_mode),
+            metadata_mode=checked_mode(metadata_mode),
             dates=dates,
             token_counter=token_counter,
             summarizer=summarizer,
             now=now,
         )
-        self._packing.builder(())  # so that a bad argument is refused now
+        self._packing.check()
 
     def build(self, query: QueryType, nodes: Sequence[NodeWithScore] = ()) -> Context:
         """The prompt for a question, with its account, without asking the model.
@@ -199,6 +201,18 @@ class ContextSynthesizer(BaseSynthesizer):
         verdicts = sorted((*context.kept, *context.shortened), key=lambda verdict: -(verdict.score or 0.0))
         nodes = used_nodes(verdicts, with_metadata=True)
         return self._prepare_response_output(answer, [*nodes, *(additional or ())])
+
+
+def _check(llm: object, instructions: object, output_cls: object, streaming: object, empty: object) -> None:
+    if llm is not None and not isinstance(llm, LLM):
+        raise ConfigError("llm", llm, "a LlamaIndex LLM, or None for Settings.llm")
+    if output_cls is not None and not (isinstance(output_cls, type) and issubclass(output_cls, BaseModel)):
+        raise ConfigError("output_cls", output_cls, "a pydantic model class, or None")
+    if not isinstance(streaming, bool):
+        raise ConfigError("streaming", streaming, "True or False")
+    for name, text in (("system_instructions", instructions), ("empty_response", empty)):
+        if text is not None and not isinstance(text, str):
+            raise ConfigError(name, text, "a text, or None")
 
 
 def _question(query: QueryType) -> str:
