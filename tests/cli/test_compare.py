@@ -1,0 +1,159 @@
+"""`packline compare`: its figures, what they mean, and what it says of a bad case."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from packline import ContextBuilder, ContextConfig, ContextPacket
+from packline.cli.app import run
+from packline.cli.cases import Case, read_cases, spread
+from packline.cli.compare import interval, recall
+
+
+def candidate(name: str, content: str, **fields: object) -> dict[str, object]:
+    """A candidate of a case."""
+    return {"id": name, "content": content, **fields}
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    """Two cases that can be scored and two that cannot; one has its candidates in the shared file."""
+    near, far = candidate("near", "The gauge holds 0.2 mm of rain."), candidate("far", "Bees sleep at night.")
+    turn = candidate("turn", "We clean the gauge in May.", kind="history", role="user")
+    lines = [
+        {"id": "one", "query": "What does the gauge hold?", "evidence": ["near"], "candidates": [near, far]},
+        {"id": "two", "query": "When do we clean the gauge?", "evidence": ["turn", "far"], "corpus_id": "c"},
+        {"id": "open", "query": "Why?", "evidence": ["x"], "answerable": False},
+        {"id": "none", "query": "Why?", "evidence": []},
+    ]
+    path = tmp_path / "cases.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    shared = {"corpus_id": "c", "candidates": [turn, far]}
+    (tmp_path / "cases.corpora.jsonl").write_text(json.dumps(shared) + "\n", "utf-8")
+    return path
+
+
+@pytest.fixture
+def variants(tmp_path: Path) -> list[str]:
+    """Options for two variants: one that keeps what is relevant, one that keeps nothing."""
+    (tmp_path / "usual.toml").write_text('relevance = "lexical"', "utf-8")
+    (tmp_path / "nothing.toml").write_text("min_relevance = 1.0\nrecent_turns = 0", "utf-8")
+    return [f"--variant={tmp_path / name}.toml" for name in ("usual", "nothing")]
+
+
+def test_compare_gives_recall_and_the_paired_difference(
+    cases: Path, variants: list[str], capsys: pytest.CaptureFixture[str]
+):
+    code = run(["compare", str(cases), *variants, "--counter", "approximate", "--json"])
+
+    data = json.loads(capsys.readouterr().out)
+    usual, nothing = data["variants"]
+    assert code == 0
+    assert data["cases"] == 2
+    assert (usual["name"], usual["recall"], usual["full"]) == ("usual", 0.75, 0.5)
+    assert (usual["difference"], usual["interval"]) == (None, None)
+    assert (nothing["name"], nothing["recall"], nothing["full"]) == ("nothing", 0.0, 0.0)
+    assert (nothing["difference"], nothing["interval"]) == (-0.75, [-1.0, -0.5])
+    assert usual["tokens"] > nothing["tokens"] > 0
+
+
+def test_compare_prints_a_table(cases: Path, variants: list[str], capsys: pytest.CaptureFixture[str]):
+    code = run(["compare", str(cases), *variants, "--counter", "approximate"])
+
+    out = capsys.readouterr().out
+    assert code == 0
+    assert out.startswith("2 cases\n")
+    assert "Recall %" in out
+    assert "-75.0 [-100.0, -50.0]" in out
+
+
+def test_questions_that_exceed_the_budget_count_as_not_found_and_are_told(
+    cases: Path, variants: list[str], capsys: pytest.CaptureFixture[str]
+):
+    code = run(["compare", str(cases), variants[0], "--counter", "approximate", "--max-tokens", "5"])
+
+    out = capsys.readouterr().out
+    assert code == 0
+    assert "usual: 2 questions alone exceed the budget" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"query": "Why?"}', "cases.jsonl:1: no evidence: expected query, evidence"),
+        (
+            '{"query": "Why?", "evidence": ["a"]}',
+            "cases.jsonl:1: no candidates: expected candidates, or a corpus_id",
+        ),
+        ('{"query": "Why?", "evidence": ["a"], "candidates": 5}', "cases.jsonl:1: expected a list, got 5"),
+        ('{"query": "Why?", "evidence": ["a"], "candidates": [{"id": "a"}]}', "cases.jsonl:1: no content"),
+        (
+            '{"query": "W?", "evidence": ["a"], "candidates": [{"id": "a", "content": 5}]}',
+            "candidate 'a': content must",
+        ),
+        ("[]", "cases.jsonl:1: expected an object with query, evidence"),
+        ("{", "cases.jsonl:1:2: not JSON"),
+        ("", "cases.jsonl: no cases: expected lines with query and evidence"),
+    ],
+)
+def test_a_bad_case_is_named_with_its_line(
+    line: str, message: str, tmp_path: Path, variants: list[str], capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "cases.jsonl"
+    path.write_text(line, "utf-8")
+
+    code = run(["compare", str(path), variants[0]])
+
+    err = capsys.readouterr().err
+    assert code == 1
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_evidence_counts_only_where_it_stands_whole():
+    texts = {"kept": "The gauge holds 0.2 mm.", "far": "Bees sleep at night."}
+    packets = tuple(ContextPacket(text, kind="evidence", id=name) for name, text in texts.items())
+    builder = ContextBuilder(config=ContextConfig(max_tokens=200), token_counter="approximate")
+    context = builder.build("What does the gauge hold?", custom_packets=packets)
+
+    def found(*groups: set[str]) -> float:
+        return recall(Case("1", "?", packets, tuple(map(frozenset, groups))), context)
+
+    assert found({"kept"}) == 1.0
+    assert found({"far"}) == 0.0
+    assert found({"far", "kept"}) == 1.0
+    assert found({"far"}, {"kept"}) == 0.5
+
+
+def test_evidence_merged_into_the_same_words_counts_as_found():
+    packets = [
+        ContextPacket("The gauge holds 0.2 mm.", kind="evidence", id="first"),
+        ContextPacket("The  gauge holds\n0.2 mm.", kind="evidence", id="second"),
+    ]
+    builder = ContextBuilder(config=ContextConfig(max_tokens=200), token_counter="approximate")
+    context = builder.build("What does the gauge hold?", custom_packets=packets)
+
+    assert len(context.kept) == 1
+    for name in ("first", "second"):
+        assert recall(Case("1", "?", tuple(packets), (frozenset({name}),)), context) == 1.0
+
+
+def test_a_sample_is_spread_over_the_file(cases: Path):
+    found = read_cases(cases) * 3
+
+    assert [case.id for case in spread(found, 2)] == ["one", "two"]
+    assert spread(found, 99) == found
+    assert spread(found, None) == found
+
+
+def test_the_interval_is_that_of_the_mean_of_the_differences():
+    random = np.random.default_rng(7)
+    differences = random.normal(0.1, 0.5, size=400)
+
+    low, high = interval(differences)
+
+    error = differences.std() / np.sqrt(400)
+    assert low == pytest.approx(differences.mean() - 1.96 * error, abs=0.005)
+    assert high == pytest.approx(differences.mean() + 1.96 * error, abs=0.005)

@@ -1,0 +1,76 @@
+"""The command line as a process: exit codes, pipes, help, and what it says where something is missing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+BASE = ("--counter", "approximate", "--now", "2026-01-15T12:00:00Z")
+
+
+def packline(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """The command line as a process of its own."""
+    command = [sys.executable, "-m", "packline", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_exit_codes_are_those_of_the_process():
+    done = packline("build", "Why?", *BASE)
+    failed = packline("build", "Why?", "--max-tokens", "5", *BASE)
+    wrong = packline("build", "Why?", "--max-tokens", "many")
+
+    assert (done.returncode, failed.returncode, wrong.returncode) == (0, 1, 2)
+    assert done.stdout.startswith("[Task]\nWhy?\n")
+    assert "Traceback" not in failed.stderr + wrong.stderr
+
+
+def test_help_shows_options_and_an_example():
+    shown = packline("build", "--help", env={**os.environ, "COLUMNS": "100"})
+    bare = packline()
+
+    assert shown.returncode == 0
+    assert "--max-tokens" in shown.stdout
+    assert 'packline build "How do I clean the gauge?" --docs manual/ --explain' in shown.stdout
+    assert bare.returncode == 2
+    assert "compare" in bare.stdout
+
+
+def test_a_question_in_any_script_survives_a_pipe_and_a_poor_locale():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+
+    utf8 = packline("build", *BASE, input="雨量计怎么校准？", env={**os.environ, "PYTHONUTF8": "1"})
+    ascii_only = packline("build", "雨量计怎么校准？", *BASE, env=environment)
+
+    assert "[Task]\n雨量计怎么校准？\n" in utf8.stdout
+    assert ascii_only.returncode == 0
+    assert "\\u96e8" in ascii_only.stdout
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path):
+    long = tmp_path / "long.txt"
+    long.write_text("x" * 1_000_000)
+    command = [sys.executable, "-m", "packline", "build", "Why?", "--instructions", f"@{long}", *BASE]
+    command += ["--max-tokens", "1000000"]
+
+    # Without a buffer Python would not notice that only a part was written.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        errors = process.stderr.read()
+
+    assert process.returncode == 0
+    assert errors == b""
+
+
+def test_without_typer_one_line_says_what_to_install(tmp_path: Path):
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(\"No module named 'typer'\", name='typer')")
+
+    done = packline("build", "Why?", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+
+    assert done.returncode == 1
+    assert done.stderr == 'packline: the command line needs typer: pip install "packline[cli]"\n'
