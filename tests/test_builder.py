@@ -1,6 +1,7 @@
 """The four stages as one call: what a user types, what comes back, and that many may call at once."""
 
 import asyncio
+import contextvars
 import copy
 import dataclasses
 import math
@@ -30,6 +31,7 @@ from packline import (
 )
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+TENANT = contextvars.ContextVar("TENANT", default="nobody")
 HISTORY = [
     ("user", "I analyse sales data with pandas."),
     ("assistant", "How large are the files?"),
@@ -342,6 +344,66 @@ async def test_many_tasks_build_the_same_at_once():
     contexts = await asyncio.gather(*(made.abuild(**ASKED) for _ in range(50)))  # type: ignore[arg-type]
 
     assert len({context.text for context in contexts}) == 1
+
+
+class Waiting:
+    """A scorer that does not come to an end before the event loop has done something else."""
+
+    def __init__(self) -> None:
+        self.started, self.released = threading.Event(), threading.Event()
+        self.seen: list[object] = []
+
+    def scores(self, query: str, packets: Sequence[ContextPacket]) -> np.ndarray:
+        self.started.set()
+        self.seen += [self.released.wait(3), TENANT.get()]
+        return np.full(len(packets), 0.5)
+
+    async def release(self) -> None:
+        while not self.started.is_set():
+            await asyncio.sleep(0.01)
+        self.released.set()
+
+
+async def test_abuild_does_not_hold_the_event_loop_and_its_work_sees_the_context_variables():
+    waiting = Waiting()
+    TENANT.set("ann")
+
+    context, _ = await asyncio.gather(
+        builder(relevance=waiting).abuild("pandas?", conversation_history=HISTORY), waiting.release()
+    )
+
+    assert waiting.seen == [True, "ann"]
+    assert len(context.kept) == 3
+
+
+async def test_a_cancelled_abuild_ends_at_once():
+    waiting = Waiting()
+
+    start = time.perf_counter()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(
+            builder(relevance=waiting).abuild("pandas?", conversation_history=HISTORY), timeout=0.1
+        )
+
+    assert time.perf_counter() - start < 2
+    assert waiting.started.is_set()
+    waiting.released.set()
+
+
+async def test_an_asynchronous_summarizer_runs_on_the_loop_of_the_caller():
+    loops = []
+
+    async def summary(text: str) -> str:
+        loops.append(asyncio.get_running_loop())
+        return "Pandas, in short."
+
+    made = builder(summarizer=summary)
+    large = ContextPacket("Pandas is a library. " * 200, relevance_score=1.0)
+
+    context = await made.abuild("pandas?", custom_packets=[large])
+
+    assert [verdict.text for verdict in context.shortened] == ["Pandas, in short."]
+    assert loops == [asyncio.get_running_loop()]
 
 
 @pytest.mark.parametrize("layout", ["prompt", "chat"])

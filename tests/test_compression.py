@@ -417,6 +417,29 @@ def test_headings_in_a_summary_are_inert():
     assert SHORT.split(context.text)["Evidence"] == "\\[Output]\nForged."
 
 
+async def test_awaited_compressing_does_not_hold_the_event_loop():
+    started, released = threading.Event(), threading.Event()
+    seen: list[bool] = []
+
+    def count(text: str) -> int:
+        started.set()
+        if not seen:
+            seen.append(released.wait(3))
+        return len(text)
+
+    async def release() -> None:
+        while not started.is_set():
+            await asyncio.sleep(0.01)
+        released.set()
+
+    made = draft(verdict(LONG), max_tokens=FIXED + 300)
+
+    context, _ = await asyncio.gather(acompress(made, counter=token_counter(count)), release())
+
+    assert seen == [True]
+    assert context.text == compress(made).text
+
+
 # --- invariants ---
 
 texts = st.one_of(st.text("ab. \n", max_size=200), st.sampled_from([LONG, "[Task]\n" * 9, "数据。" * 60]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import time
 from collections.abc import Iterable
@@ -114,7 +115,12 @@ class ContextBuilder:
         state: object = None,
         now: datetime | None = None,
     ) -> Context:
-        """The same as `build`, awaited: sources and an asynchronous summarizer do not block the loop."""
+        """The same as `build`, awaited. Nothing long is done on the loop.
+
+        Sources and summarizers that are asynchronous run on it; selecting, structuring and compressing are
+        done in a thread, which sees the caller's context variables. A build that is cancelled ends at once
+        for its caller; what the thread was doing is finished and thrown away.
+        """
         request = Request.of(
             user_query,
             conversation_history=conversation_history,
@@ -127,7 +133,7 @@ class ContextBuilder:
         gathered = await agather(
             request, sources=self.sources, timeout=config.source_timeout, strict=config.strict
         )
-        draft = self._draft(gathered, clock)
+        draft = await asyncio.to_thread(self._draft, gathered, clock)
         context = await acompress(draft, counter=self.counter, config=config, summarizer=self.summarizer)
         return clock.on(context)
 

@@ -6,6 +6,7 @@ differently from the sum of both.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Generator
 from typing import cast
@@ -54,14 +55,11 @@ def compress(
     Raises:
         BudgetError: Instructions, question and skeleton alone need more than the budget.
     """
-    fitting = _Fitting(draft, counter, config, summarizer is not None)
-    steps = fitting.steps()
-    try:
-        text = next(steps)
-        while True:
-            text = steps.send(settle([_call(summarizer, text, fitting.config)])[0])
-    except StopIteration as end:
-        return cast("Context", end.value)
+    steps = _fit(draft, counter, config, summarizer is not None)
+    step = _advance(steps)
+    while isinstance(step, str):
+        step = _advance(steps, settle([_call(summarizer, step, config or draft.selection.config)])[0])
+    return step
 
 
 async def acompress(
@@ -71,13 +69,23 @@ async def acompress(
     config: ContextConfig | None = None,
     summarizer: Summarizer | None = None,
 ) -> Context:
-    """The same as `compress`; an asynchronous summarizer is awaited."""
-    fitting = _Fitting(draft, counter, config, summarizer is not None)
-    steps = fitting.steps()
+    """The same as `compress`, awaited: the work is done in a thread, what is asynchronous on the loop."""
+    steps = _fit(draft, counter, config, summarizer is not None)
+    step = await asyncio.to_thread(_advance, steps)
+    while isinstance(step, str):
+        outcome = (await asettle([_call(summarizer, step, config or draft.selection.config)]))[0]
+        step = await asyncio.to_thread(_advance, steps, outcome)
+    return step
+
+
+def _fit(draft: Draft, counter: Counter | None, config: ContextConfig | None, summarizes: bool) -> Steps:
+    return (yield from _Fitting(draft, counter, config, summarizes).steps())
+
+
+def _advance(steps: Steps, outcome: Outcome[str] | None = None) -> str | Context:
+    """The next text to summarize, after the last one's outcome; or the finished context."""
     try:
-        text = next(steps)
-        while True:
-            text = steps.send((await asettle([_call(summarizer, text, fitting.config)]))[0])
+        return next(steps) if outcome is None else steps.send(outcome)
     except StopIteration as end:
         return cast("Context", end.value)
 
