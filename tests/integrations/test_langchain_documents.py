@@ -236,3 +236,8 @@ def test_the_settings_of_a_retriever_can_be_set_for_one_call():
 
     assert len(retriever.invoke(QUESTION)) == 2
     assert len(retriever.invoke(QUESTION, {"configurable": {"k": 1}})) == 1
+
+
+def test_a_value_that_pydantic_refuses_is_refused_in_the_words_of_all_others():
+    with pytest.raises(ConfigError, match=r"^order must be 'score', 'given' or 'ends', got 'newest'$"):
+        ContextCompressor(order="newest")

@@ -29,7 +29,6 @@ from llama_index_packline import (
     read_memory,
     retriever_source,
 )
-from pydantic import ValidationError
 
 from packline import ConfigError, ContextBuilder, ContextConfig, Kind, Reason
 
@@ -575,12 +574,24 @@ async def test_the_account_of_a_recall_says_why():
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("max_tokens", 0), ("min_relevance", 2), ("relevance", "magic")]
+    ("option", "value"),
+    [
+        ("max_tokens", 0),
+        ("max_tokens", 0.5),
+        ("max_tokens", len),
+        ("min_relevance", 2),
+        ("relevance", "magic"),
+    ],
 )
 def test_a_blocks_options_are_checked(option: str, value: object):
-    with pytest.raises(ValidationError, match=option):
+    with pytest.raises(ConfigError, match=f"^{option} must be"):
         ContextMemoryBlock(**{option: value})
-    with pytest.raises(ValidationError, match=option):
+    with pytest.raises(ConfigError, match=f"^{option} must be"):
         setattr(ContextMemoryBlock(), option, value)
-    with pytest.raises(ValidationError, match="max_token\n"):
+
+
+def test_an_unknown_option_of_a_block_is_refused_with_the_nearest_known_one():
+    with pytest.raises(
+        ConfigError, match=r"option of ContextMemoryBlock .* perhaps 'max_tokens', got 'max_token'"
+    ):
         ContextMemoryBlock(max_token=1)

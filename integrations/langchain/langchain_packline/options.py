@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from langchain_packline.dumping import shown
-from packline import PacklineError
+from packline import ConfigError, PacklineError
 from packline.config import check_names
 
 __all__ = ["STRICT", "Options"]
@@ -29,8 +29,7 @@ class Options(BaseModel):
         try:
             super().__init__(**options)
         except ValidationError as error:
-            own = [detail.get("ctx", {}).get("error") for detail in error.errors()]
-            raise next((cause for cause in own if isinstance(cause, PacklineError)), error) from None
+            raise _refusal(error) from None
 
     def given(self) -> dict[str, Any]:
         """The options that were set."""
@@ -53,3 +52,14 @@ class Options(BaseModel):
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
         self.model_post_init(None)
+
+
+def _refusal(error: ValidationError) -> PacklineError:
+    """What is wrong, in the words of the check that found it."""
+    details = error.errors()
+    own = (detail.get("ctx", {}).get("error") for detail in details)
+    first = next((cause for cause in own if isinstance(cause, PacklineError)), None)
+    if first is not None:
+        return first
+    expected = details[0]["msg"].removeprefix("Input should be ")
+    return ConfigError(".".join(map(str, details[0]["loc"])), details[0]["input"], expected)

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import ConfigDict, Field, field_validator
+from llama_index.core.bridge.pydantic import Field, field_validator
 from llama_index.core.memory import BaseMemoryBlock
 
 from llama_index_packline.counting import counter_of
 from llama_index_packline.events import ContextEvent, dispatcher
-from llama_index_packline.postprocessor import scorer
+from llama_index_packline.options import Options, checked_setting, scorer
 from packline import Context, ContextConfig, Gathered, acompress, select, structure
 from packline.conversation import read_message, turns
 from packline.passages import Passages
@@ -26,7 +26,7 @@ from packline.shortening import shorten
 __all__ = ["ContextMemoryBlock"]
 
 
-class ContextMemoryBlock(BaseMemoryBlock[str]):
+class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
     """Keeps the messages that a `Memory` flushes, and recalls those that matter for the last user message.
 
     What it gives is a transcript in the order in which it was spoken, a tool call always with its results. A
@@ -53,33 +53,12 @@ class ContextMemoryBlock(BaseMemoryBlock[str]):
     user: My cat is called Miso.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
-
     name: str = "earlier_conversation"
     max_tokens: int = 1000
-    relevance: Any = "lexical"
     min_relevance: float = 0.1
-    token_counter: Any = None
     messages: list[ChatMessage] = Field(default_factory=list)
 
-    @field_validator("max_tokens", "min_relevance", mode="before")
-    @classmethod
-    def _checked_setting(cls, value: Any, info: Any) -> Any:
-        ContextConfig().replace(**{str(info.field_name): value})
-        return value
-
-    @field_validator("relevance", mode="after")
-    @classmethod
-    def _checked_relevance(cls, value: Any) -> Any:
-        scorer(value)
-        return value
-
-    @field_validator("token_counter", mode="after")
-    @classmethod
-    def _checked_counter(cls, value: Any) -> Any:
-        if value is not None:
-            counter_of(value)
-        return value
+    _settings = field_validator("min_relevance", mode="before")(checked_setting)
 
     async def recall(self, question: str, *, session_id: str | None = None) -> Context:
         """What the block tells for `question`, with the account of why; `text` is what it gives."""

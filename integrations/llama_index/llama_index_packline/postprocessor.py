@@ -10,10 +10,10 @@ import asyncio
 import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
-from llama_index.core.bridge.pydantic import ConfigDict, ValidationInfo, field_validator
+from llama_index.core.bridge.pydantic import field_validator
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
@@ -22,23 +22,23 @@ from llama_index_packline.events import dispatcher, reranked, reranking
 from llama_index_packline.nodes import (
     DATE_KEYS,
     check_dates,
+    checked_mode,
     entry,
     has_text,
     packets_of_nodes,
     used_nodes,
 )
+from llama_index_packline.options import Options, checked_setting, scorer
 from packline import ConfigError, Context, ContextConfig, Gathered, compress, select, structure
 from packline.config import RecencyMode
 from packline.passages import Passages
-from packline.relevance import Relevance, resolve_relevance
 from packline.request import Request
 from packline.scores import check_policy
 from packline.template import Order
 
 __all__ = ["ContextPostprocessor"]
 
-_SETTINGS = (
-    "max_tokens",
+_CHECKED = (
     "min_relevance",
     "recency",
     "half_life_days",
@@ -46,9 +46,10 @@ _SETTINGS = (
     "enable_compression",
     "snippet_share",
 )
+_SETTINGS = ("max_tokens", *_CHECKED)
 
 
-class ContextPostprocessor(BaseNodePostprocessor):
+class ContextPostprocessor(Options, BaseNodePostprocessor):
     """Selects and shortens retrieved nodes, so that what the model sees of them fits in `max_tokens`.
 
     Nodes that stand whole come back as the same objects. A shortened one is a copy, with its embedding and
@@ -91,12 +92,9 @@ class ContextPostprocessor(BaseNodePostprocessor):
     ['Fish swim in the sea.']
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
-
     max_tokens: int = 3000
     metadata_mode: MetadataMode = MetadataMode.LLM
     scores: Any = "rank"
-    relevance: Any = "lexical"
     min_relevance: float = 0.0
     dates: Any = DATE_KEYS
     recency: RecencyMode = "asked"
@@ -106,7 +104,6 @@ class ContextPostprocessor(BaseNodePostprocessor):
     merge_duplicates: bool = True
     enable_compression: bool = True
     snippet_share: float = ContextConfig.snippet_share
-    token_counter: Any = None
     now: datetime | None = None
 
     @classmethod
@@ -114,18 +111,22 @@ class ContextPostprocessor(BaseNodePostprocessor):
         """The name in serialized form."""
         return "ContextPostprocessor"
 
-    @field_validator(*_SETTINGS, "recency_weight", "now", mode="before")
+    _settings = field_validator(*_CHECKED, mode="before")(checked_setting)
+
+    @field_validator("recency_weight", mode="before")
     @classmethod
-    def _checked_setting(cls, value: Any, info: ValidationInfo) -> Any:
-        """Checked as the core does it, before anything is converted: "3000" is no number of tokens."""
-        if info.field_name == "now":
-            return None if value is None else _aware(value)
-        if info.field_name == "max_tokens" and callable(value):
-            raise ConfigError("max_tokens", value, "a whole number from 1")
-        if info.field_name == "recency_weight":
-            return _weights(value)["recency_weight"]
-        ContextConfig().replace(**{str(info.field_name): value})
-        return value
+    def _checked_weight(cls, value: Any) -> Any:
+        return _weights(value)["recency_weight"]
+
+    @field_validator("metadata_mode", mode="before")
+    @classmethod
+    def _checked_mode(cls, value: Any) -> Any:
+        return checked_mode(value)
+
+    @field_validator("now", mode="before")
+    @classmethod
+    def _checked_now(cls, value: Any) -> Any:
+        return None if value is None else _aware(value)
 
     @field_validator("scores", mode="after")
     @classmethod
@@ -138,19 +139,6 @@ class ContextPostprocessor(BaseNodePostprocessor):
     def _checked_dates(cls, value: Any) -> Any:
         check_dates(value)
         return value if callable(value) else tuple(value)
-
-    @field_validator("relevance", mode="after")
-    @classmethod
-    def _checked_relevance(cls, value: Any) -> Any:
-        scorer(value)
-        return value
-
-    @field_validator("token_counter", mode="after")
-    @classmethod
-    def _checked_counter(cls, value: Any) -> Any:
-        if value is not None:
-            counter_of(value)
-        return value
 
     def __getstate__(self) -> dict[str, Any]:
         # LlamaIndex's own drops what cannot be pickled without a word: the copy would count differently.
@@ -222,16 +210,6 @@ class ContextPostprocessor(BaseNodePostprocessor):
             order=self.order,
             written=partial(entry, metadata_mode=self.metadata_mode),
         )
-
-
-def scorer(spec: object) -> Relevance:
-    """The scorer for `spec`; for a name one for all, so that texts embedded before are not embedded again."""
-    return _named_scorer(spec) if isinstance(spec, str) else resolve_relevance(spec)
-
-
-@lru_cache(maxsize=8)
-def _named_scorer(name: str) -> Relevance:
-    return resolve_relevance(name)
 
 
 def _question(query: QueryBundle | None) -> str:

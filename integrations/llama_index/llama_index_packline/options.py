@@ -1,0 +1,97 @@
+"""Options: how postprocessor and memory block are set up: checked alike, refused alike."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from llama_index.core.bridge.pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+
+from llama_index_packline.counting import counter_of
+from packline import ConfigError, ContextConfig
+from packline.config import check_names
+from packline.relevance import Relevance, resolve_relevance
+
+__all__ = ["Options", "checked_setting", "scorer"]
+
+_WHOLE = "a whole number from 1, such as budget_for(llm) gives"
+
+
+class Options(BaseModel):
+    """Options that are checked when they are given and when they are set.
+
+    Raises:
+        ConfigError: An option is unknown, with the nearest known one named, or its value cannot be used.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", validate_assignment=True)
+
+    relevance: Any = "lexical"
+    token_counter: Any = None
+
+    def __init__(self, **options: Any) -> None:
+        check_names(type(self).__name__, options, list(type(self).model_fields))
+        try:
+            super().__init__(**options)
+        except ValidationError as error:
+            raise _refusal(error) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            check_names(type(self).__name__, {name: value}, list(type(self).model_fields))
+        try:
+            super().__setattr__(name, value)
+        except ValidationError as error:
+            raise _refusal(error) from None
+
+    @field_validator("max_tokens", mode="before", check_fields=False)
+    @classmethod
+    def _checked_budget(cls, value: Any) -> Any:
+        if type(value) is not int or value < 1:
+            raise ConfigError("max_tokens", value, _WHOLE)
+        return value
+
+    @field_validator("relevance", mode="after")
+    @classmethod
+    def _checked_relevance(cls, value: Any) -> Any:
+        scorer(value)
+        return value
+
+    @field_validator("token_counter", mode="after")
+    @classmethod
+    def _checked_counter(cls, value: Any) -> Any:
+        if value is not None:
+            counter_of(value)
+        return value
+
+
+def checked_setting(value: Any, info: ValidationInfo) -> Any:
+    """`value`, checked as the core does it, before anything is converted: "3000" is no number of tokens."""
+    ContextConfig().replace(**{str(info.field_name): value})
+    return value
+
+
+def scorer(spec: object) -> Relevance:
+    """The scorer for `spec`; for a name one for all, so that texts embedded before are not embedded again."""
+    return _named_scorer(spec) if isinstance(spec, str) else resolve_relevance(spec)
+
+
+@lru_cache(maxsize=8)
+def _named_scorer(name: str) -> Relevance:
+    return resolve_relevance(name)
+
+
+def _refusal(error: ValidationError) -> ConfigError:
+    """The first thing that is wrong, in the words of the check that found it."""
+    detail = error.errors()[0]
+    own = detail.get("ctx", {}).get("error")
+    if isinstance(own, ConfigError):
+        return own
+    expected = detail["msg"].removeprefix("Input should be ")
+    return ConfigError(".".join(map(str, detail["loc"])), detail["input"], expected)
