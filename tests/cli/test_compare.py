@@ -8,8 +8,16 @@ import pytest
 
 from packline import ContextBuilder, ContextConfig, ContextPacket
 from packline.cli.app import run
-from packline.cli.cases import Case, read_cases, spread
+from packline.cli.cases import EXAMPLE, FORMAT, Case, read_cases, spread
 from packline.cli.compare import interval, recall
+
+ROOT = Path(__file__).parents[2]
+NEAR = {"id": "near", "content": "The gauge holds 0.2 mm of rain."}
+
+
+def case(**fields: object) -> str:
+    """A case, as its line, with other fields."""
+    return json.dumps({"query": "What does it hold?", "evidence": ["near"], "candidates": [NEAR], **fields})
 
 
 def candidate(name: str, content: str, **fields: object) -> dict[str, object]:
@@ -80,6 +88,43 @@ def test_questions_that_exceed_the_budget_count_as_not_found_and_are_told(
 
 
 @pytest.mark.parametrize(
+    ("cases", "limit", "told"),
+    [
+        (1, "3000", "1 case\n"),
+        (1, "5", "usual: 1 question alone exceeds the budget\n"),
+        (2, "3000", "2 cases\n"),
+    ],
+)
+def test_one_is_told_as_one(
+    cases: int, limit: str, told: str, tmp_path: Path, variants: list[str], capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "cases.jsonl"
+    path.write_text(cases * (case() + "\n"), "utf-8")
+
+    assert run(["compare", str(path), variants[0], "--counter", "approximate", "--max-tokens", limit]) == 0
+
+    assert told in capsys.readouterr().out
+
+
+def test_the_format_of_cases_is_in_the_help_and_its_example_in_the_readme(
+    tmp_path: Path, variants: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "cases.jsonl").write_text(EXAMPLE, "utf-8")
+
+    assert run(["compare", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert (
+        run(["compare", str(tmp_path / "cases.jsonl"), variants[0], "--counter", "approximate", "--json"])
+        == 0
+    )
+
+    assert " ".join(FORMAT.split()) in shown
+    assert EXAMPLE in (ROOT / "README.md").read_text("utf-8")
+    assert json.loads(capsys.readouterr().out)["variants"][0]["recall"] == 1.0
+
+
+@pytest.mark.parametrize(
     ("line", "message"),
     [
         ('{"query": "Why?"}', "cases.jsonl:1: no evidence: expected query, evidence"),
@@ -87,12 +132,32 @@ def test_questions_that_exceed_the_budget_count_as_not_found_and_are_told(
             '{"query": "Why?", "evidence": ["a"]}',
             "cases.jsonl:1: no candidates: expected candidates, or a corpus_id",
         ),
-        ('{"query": "Why?", "evidence": ["a"], "candidates": 5}', "cases.jsonl:1: expected a list, got 5"),
+        (
+            '{"query": "Why?", "evidence": ["a"], "candidates": 5}',
+            "cases.jsonl:1: candidates: expected a list, got 5",
+        ),
         ('{"query": "Why?", "evidence": ["a"], "candidates": [{"id": "a"}]}', "cases.jsonl:1: no content"),
         (
             '{"query": "W?", "evidence": ["a"], "candidates": [{"id": "a", "content": 5}]}',
             "candidate 'a': content must",
         ),
+        (
+            '{"query": "W?", "evidence": ["a"], "candidates": [{"id": "a", "content": "", "kind": "state"}]}',
+            "candidate 'a': kind must be evidence, memory, history or other, got 'state'",
+        ),
+        (case(evidence=["nera"]), "evidence 'nera' is not among the candidates: expected {}, perhaps 'near'"),
+        (case(evidence=["x"]), "evidence 'x' is not among the candidates: expected {}, such as 'near'"),
+        (
+            case(candidates=[]),
+            "evidence 'near' is not among the candidates: expected {}, of which it has none",
+        ),
+        (case(evidence_groups=[["near"], []]), "evidence_groups: expected lists of ids, got an empty one"),
+        (case(evidence_groups=[["near", "y"]]), "evidence 'y' is not among the candidates"),
+        (case(query=" "), "cases.jsonl:1: query: expected a text that is not empty, got ' '"),
+        (case(query=None), "cases.jsonl:1: query: expected a text that is not empty, got None"),
+        (case(query_time="soon"), "query_time: expected a time such as 2026-01-31T12:00, got 'soon'"),
+        (case(candidates=2 * [NEAR]), "cases.jsonl:1: candidate 'near' stands there twice"),
+        (case(candidates=[{**NEAR, "timestamp": "x"}]), "timestamp: expected a time such as"),
         ("[]", "cases.jsonl:1: expected an object with query, evidence"),
         ("{", "cases.jsonl:1:2: not JSON"),
         ("", "cases.jsonl: no cases: expected lines with query and evidence"),
@@ -108,7 +173,7 @@ def test_a_bad_case_is_named_with_its_line(
 
     err = capsys.readouterr().err
     assert code == 1
-    assert message in err
+    assert message.replace("{}", "an id of its candidates") in err
     assert err.count("\n") == 1
 
 

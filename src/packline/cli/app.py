@@ -17,7 +17,7 @@ import typer
 
 from packline.builder import ContextBuilder
 from packline.cli import inputs, streams
-from packline.cli.cases import read_cases, spread
+from packline.cli.cases import FORMAT, read_cases, spread
 from packline.cli.compare import measure
 from packline.cli.documents import knowledge, memories
 from packline.cli.figures import progress, show, summary
@@ -195,7 +195,10 @@ def build(
 @app.command(
     help="Compare settings by how much of the evidence for each question they get into the prompt, whole. "
     "Recall is the share of a case's evidence that stands whole in its prompt, Full the share of cases with "
-    "all of it. The difference to the first variant comes with its 95 % interval (paired bootstrap).",
+    "all of it. The difference to the first variant comes with its 95 % interval (paired bootstrap).\n\n"
+    f"{FORMAT}\n\n"
+    'A variant is a TOML file such as: relevance = "hybrid"',
+    short_help="Compare settings by how much of the evidence they get into the prompt.",
     epilog="Example: packline compare cases.jsonl --variant a.toml --variant b.toml",
 )
 def compare(

@@ -101,7 +101,14 @@ def show(figures: Sequence[Figures]) -> None:
     for row in rows:
         table.add_row(*row.cells())
     console = Console(file=sys.stdout, highlight=False, markup=False)
-    console.print(f"{len(figures[0].recall):,} cases", table)
+    console.print(_counted(len(figures[0].recall), "case"), table)
     for row in rows:
         if row.overflows:
-            console.print(f"{one_line(row.name)}: {row.overflows:,} questions alone exceed the budget")
+            verb = "exceeds" if row.overflows == 1 else "exceed"
+            console.print(
+                f"{one_line(row.name)}: {_counted(row.overflows, 'question')} alone {verb} the budget"
+            )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
