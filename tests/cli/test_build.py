@@ -155,6 +155,18 @@ def test_settings_come_from_a_file_and_options_go_before_them(
     assert relevance(changed) != relevance(data)
 
 
+def test_an_explicit_budget_goes_before_any_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "share.toml"
+    path.write_text("max_tokens = 0.25  # of a window that is not given", "utf-8")
+
+    alone = build("Why?", "--config", str(path))
+    assert "context_window must be given where max_tokens is a share of it" in capsys.readouterr().err
+    explicit = build("Why?", "--config", str(path), "--max-tokens", "300", "--json")
+
+    assert (alone, explicit) == (1, 0)
+    assert json.loads(capsys.readouterr().out)["max_tokens"] == 300
+
+
 # --- build: what goes wrong ---
 
 

@@ -168,10 +168,9 @@ def build(
     ] = None,
 ) -> None:
     """Build one prompt."""
-    settings = inputs.Settings() if config is None else inputs.read_settings(config)
-    changes = {} if max_tokens is None else {"max_tokens": max_tokens}
+    settings = inputs.read_settings(config, max_tokens=max_tokens)
     builder = ContextBuilder(
-        config=settings.config.replace(**changes),
+        config=settings.config,
         sources=[*knowledge(docs or (), store, warn=streams.warn), *memories(memory, user)],
         relevance=settings.relevance if relevance is None else relevance.value,
         token_counter=counter,
@@ -229,12 +228,9 @@ def compare(
 ) -> None:
     """Compare settings on the same cases."""
     chosen = spread(read_cases(cases), sample)
-    settings = [inputs.read_settings(path) for path in variant]
+    settings = [inputs.read_settings(path, max_tokens=max_tokens) for path in variant]
     with progress(len(chosen) * len(settings)) as done:
-        figures = [
-            measure(chosen, each, max_tokens=max_tokens, token_counter=counter, done=done)
-            for each in settings
-        ]
+        figures = [measure(chosen, each, token_counter=counter, done=done) for each in settings]
     if as_json:
         streams.write(json.dumps(summary(figures), ensure_ascii=False, indent=2))
     else:

@@ -53,19 +53,16 @@ def measure(
     cases: Sequence[Case],
     settings: Settings,
     *,
-    max_tokens: int | None = None,
     token_counter: object = None,
     done: Callable[[], object] = lambda: None,
 ) -> Figures:
     """Build the prompt of every case with `settings`.
 
     Args:
-        max_tokens: In place of that of the settings.
         done: Called after each case.
     """
-    changes = {} if max_tokens is None else {"max_tokens": max_tokens}
     builder = ContextBuilder(
-        config=settings.config.replace(**changes), relevance=settings.relevance, token_counter=token_counter
+        config=settings.config, relevance=settings.relevance, token_counter=token_counter
     )
     rows, overflows = [], 0
     for case in cases:

@@ -32,14 +32,20 @@ class Settings:
     relevance: str = "lexical"
 
 
-def read_settings(path: Path) -> Settings:
-    """Options of `ContextConfig` as a TOML file, and `relevance` beside them.
+def read_settings(path: Path | None, *, max_tokens: int | None = None) -> Settings:
+    """Options of `ContextConfig` as a TOML file, and `relevance` beside them; None: the defaults.
+
+    Args:
+        max_tokens: In place of what the file says, whatever that is.
 
     Raises:
         PacklineError: The file cannot be read, is not TOML, or an option is unknown or has a bad value.
     """
+    changes = {} if max_tokens is None else {"max_tokens": max_tokens}
+    if path is None:
+        return Settings(config=ContextConfig.from_dict(changes))
     try:
-        options = tomllib.loads(_text(path))
+        options = tomllib.loads(_text(path)) | changes
     except tomllib.TOMLDecodeError as error:
         raise PacklineError(f"{path}: not TOML: {error}") from error
     relevance = options.pop("relevance", Settings.relevance)
