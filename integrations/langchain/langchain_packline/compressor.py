@@ -11,7 +11,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import RunnableConfig
 from pydantic import PrivateAttr, SkipValidation
 
-from langchain_packline.inputs import packets_given
+from langchain_packline.asked import packets_given
 from langchain_packline.models import counter_of, scorer_of, summarizer_of
 from langchain_packline.options import STRICT
 from langchain_packline.passages import documents_of, packed
