@@ -4,6 +4,7 @@ import asyncio
 import copy
 import itertools
 import pickle
+import re
 import time
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -528,6 +529,16 @@ def test_an_unknown_option_is_refused_with_the_nearest_known_one():
         ConfigError, match=r"option of ContextPostprocessor .* perhaps 'max_tokens', got 'max_token'"
     ):
         ContextPostprocessor().max_token = 100
+
+
+@pytest.mark.parametrize("option", ["scores", "relevance"])
+def test_the_docs_name_every_choice_that_a_refusal_names(option: str):
+    with pytest.raises(ConfigError) as refused:
+        ContextPostprocessor(**{option: "best"})
+
+    choices = re.findall(r"'(\w+)'", refused.value.expected)
+    assert len(choices) >= 4
+    assert [choice for choice in choices if f'"{choice}"' not in ContextPostprocessor.__doc__] == []
 
 
 def test_a_value_that_pydantic_refuses_is_refused_in_the_same_words():

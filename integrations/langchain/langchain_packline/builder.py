@@ -97,6 +97,9 @@ class _Build(GatherSettings, SelectSettings, CompressSettings, Stage[PromptInput
 class ContextBuilder(_Build[ChatPromptValue]):
     """Packs the right context into a prompt: gather, select, structure, compress.
 
+    The one for chains; in code of your own use `packline.ContextBuilder`, which does the same: its `build`
+    gives the `Context`, and its settings are all in `config=`.
+
     Takes a question in any of the shapes that chains and agents use, and gives the prompt for a chat model.
     Every field of `ContextConfig` is an option, too, and overrides `config`; so each can be set for one call,
     by `bind(...)` or by `configurable_fields(...)`.

@@ -65,11 +65,13 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
     Args:
         max_tokens: Upper limit of `"\\n\\n".join(node.get_content(metadata_mode).strip() for node in nodes)`.
         metadata_mode: Which metadata the model sees. LLM is what all of LlamaIndex's engines use.
-        scores: What the retriever's scores say: "rank" (their order), "minmax", "raw" (relevance in [0, 1]),
-            "ignore" (all nodes are scored anew), or a callable from score to relevance. A score of None means
-            unknown: that node is scored by `relevance`. NaN is worse than any score.
-        relevance: How nodes without a score are scored: "lexical", "semantic", "hybrid", or anything with
-            `scores(query, packets)`.
+        scores: What the retriever's scores say: "rank" (their order), "minmax" (from 0 for the worst to 1 for
+            the best), "scaled" (as they are if all lie in [0, 1], else in proportion), "distance" (lower is
+            better), "raw" (relevance in [0, 1]), "ignore" (all nodes are scored anew), or a callable from
+            score to relevance; see `packline.scores.relevance_of`. A score of None means unknown: that node
+            is scored by `relevance`. NaN is never better than a score.
+        relevance: How nodes without a score are scored: "lexical", "semantic", "hybrid", "jaccard", or
+            anything with `scores(query, packets)`.
         min_relevance: Nodes below this, in [0, 1], are dropped even if there is room.
         dates: Metadata keys, of which the first that holds a date counts, or a callable from a node to its
             date. ISO dates, datetimes, epoch seconds and milliseconds and Chinese dates are read.
