@@ -216,7 +216,7 @@ def test_a_wrong_command_line_is_one_line_and_exit_code_2(
         ("s.toml", b"relevance = 5", "s.toml: relevance must be the name of a scorer, got 5"),
         ("m.jsonl", b'"One."\n\n{"text" "Two."}', "m.jsonl:3:9: not JSON"),
         ("m.jsonl", b'"One."\n{"importance": 1}', "m.jsonl:2: not a memory: "),
-        ("m.csv", b"One.", "m.csv: no memories: expected .json, .jsonl, .md or .txt files"),
+        ("m.csv", b"One.", "m.csv: not read: expected .json, .jsonl, .md or .txt files"),
     ],
 )
 def test_a_bad_file_is_named_with_the_place_in_one_line(
@@ -311,6 +311,79 @@ def test_a_store_keeps_the_documents_for_the_next_run(
 
     assert "The rain gauge holds 0.2 mm a tip." in first
     assert capsys.readouterr().out == first
+
+
+# --- build: memories ---
+
+
+def test_a_bad_entry_in_a_folder_of_memories_is_a_warning_and_the_others_are_used(
+    memories: Path, capsys: pytest.CaptureFixture[str]
+):
+    (memories / "d.jsonl").write_text('"The rain gauge is blue."\n{bad\n{"importance": 1}\n', "utf-8")
+    (memories / "e.json").write_text('["The rain gauge was red.", 5]', "utf-8")
+    (memories / "f.txt").write_bytes(b"\xe9 is no UTF-8")
+
+    names = ("content", "page_content", "text", "memory", "results", "documents", "memories", "items")
+
+    code = build("What of the rain gauge?", "--memory", str(memories))
+
+    out, err = capsys.readouterr()
+    assert code == 0
+    assert out.count("Memory: The rain gauge") == 5
+    assert err.replace(str(memories), "DIR").splitlines() == [
+        "packline: warning: DIR/d.jsonl:2:2: not JSON: Expecting property name enclosed in double quotes",
+        f"packline: warning: DIR/d.jsonl:3: not a memory: a dict with none of {', '.join(names)}",
+        "packline: warning: DIR/e.json: entry 2: not a memory: int, which has no text",
+        "packline: warning: DIR/f.txt: not UTF-8 text: byte 0 is 0xe9",
+    ]
+
+
+@pytest.mark.parametrize("name", [None, ".hidden.md", "empty.txt", "other.pdf", "empty.jsonl"])
+def test_a_folder_without_memories_is_a_warning(
+    name: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    if name is not None:
+        (tmp_path / name).write_text("" if "empty" in name else "Bees sleep at night.", "utf-8")
+
+    code = build("Do bees sleep?", "--memory", str(tmp_path))
+
+    out, err = capsys.readouterr()
+    assert code == 0
+    assert "Bees" not in out
+    assert err.startswith(f"packline: warning: no memories in {tmp_path}: expected .json, ")
+    assert err.count("\n") == 1
+
+
+def test_memories_are_read_whatever_the_case_of_the_ending_and_in_the_encoding_that_they_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "A.JSONL").write_bytes(
+        '"The rain gauge is blue."\r\n"The rain gauge is ten."\r\n'.encode("utf-16")
+    )
+    (tmp_path / "B.TXT").write_bytes("\ufeffThe rain gauge\r\nis old.\r\n".encode())
+    (tmp_path / "c.md").mkdir()
+
+    code = build("What of the rain gauge?", "--memory", str(tmp_path), "--json")
+
+    out, err = capsys.readouterr()
+    assert (code, err) == (0, "")
+    assert {entry["content"] for entry in json.loads(out)["kept"]} == {
+        "The rain gauge is blue.",
+        "The rain gauge is ten.",
+        "The rain gauge\nis old.",
+    }
+
+
+def test_a_user_without_memories_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with MemoryStore(tmp_path, user_id="ada") as memory:
+        memory.add("The rain gauge holds 0.2 mm.")
+
+    code = build("What does the rain gauge hold?", "--memory", str(tmp_path))
+
+    assert code == 0
+    assert capsys.readouterr().err == (
+        f"packline: warning: no memories of 'default' in {tmp_path}: name another with --user\n"
+    )
 
 
 def test_a_memory_store_gives_the_memories_of_one_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -19,8 +19,9 @@ from packline.builder import ContextBuilder
 from packline.cli import inputs, streams
 from packline.cli.cases import FORMAT, read_cases, spread
 from packline.cli.compare import measure
-from packline.cli.documents import knowledge, memories
+from packline.cli.documents import knowledge
 from packline.cli.figures import progress, show, summary
+from packline.cli.memories import memories
 from packline.errors import ConfigError, PacklineError
 from packline.report import explain as explained
 from packline.report.cells import one_line
@@ -171,7 +172,10 @@ def build(
     settings = inputs.read_settings(config, max_tokens=max_tokens)
     builder = ContextBuilder(
         config=settings.config,
-        sources=[*knowledge(docs or (), store, warn=streams.warn), *memories(memory, user)],
+        sources=[
+            *knowledge(docs or (), store, warn=streams.warn),
+            *memories(memory, user, warn=streams.warn),
+        ],
         relevance=settings.relevance if relevance is None else relevance.value,
         token_counter=counter,
     )

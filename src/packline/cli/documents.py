@@ -1,13 +1,11 @@
-"""Documents: the knowledge base and the memories of one run of the command line."""
+"""Documents: the knowledge base of one run of the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from packline.cli.inputs import read_memories
-
-__all__ = ["knowledge", "memories"]
+__all__ = ["knowledge"]
 
 
 def knowledge(
@@ -33,18 +31,3 @@ def knowledge(
         if not len(base):
             warn(f"no documents in {', '.join(map(str, paths))}")
     return [base]
-
-
-def memories(place: Path | None, user: str) -> list[object]:
-    """The memories at `place`: those of a user in a store, or all in files; no source if it is None.
-
-    Raises:
-        PacklineError: A file cannot be read, or Chroma is not installed.
-    """
-    if place is None:
-        return []
-    if not (place / "chroma.sqlite3").exists():
-        return [read_memories(place)]
-    from packline.chroma import MemoryStore
-
-    return [MemoryStore(place, user_id=user)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,18 @@ from pathlib import Path
 from packline.config import ContextConfig
 from packline.conversation import turns
 from packline.errors import ConfigError, PacklineError
-from packline.packet import ContextPacket, Kind
-from packline.sources import Source, packets_of
+from packline.packet import ContextPacket
 
-__all__ = ["Settings", "read_history", "read_instructions", "read_lines", "read_memories", "read_settings"]
+__all__ = [
+    "Settings",
+    "numbered",
+    "parse_json",
+    "read_history",
+    "read_instructions",
+    "read_lines",
+    "read_settings",
+    "read_text",
+]
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ def read_settings(path: Path | None, *, max_tokens: int | None = None) -> Settin
     if path is None:
         return Settings(config=ContextConfig.from_dict(changes))
     try:
-        options = tomllib.loads(_text(path)) | changes
+        options = tomllib.loads(read_text(path)) | changes
     except tomllib.TOMLDecodeError as error:
         raise PacklineError(f"{path}: not TOML: {error}") from error
     relevance = options.pop("relevance", Settings.relevance)
@@ -61,7 +70,7 @@ def read_instructions(given: str | None) -> str | None:
     """The instructions themselves, or after an @ the file that holds them."""
     if given is None or not given.startswith("@"):
         return given
-    return _text(Path(given[1:])).rstrip()
+    return read_text(Path(given[1:])).rstrip()
 
 
 def read_history(path: Path) -> tuple[ContextPacket, ...]:
@@ -72,7 +81,7 @@ def read_history(path: Path) -> tuple[ContextPacket, ...]:
     Raises:
         PacklineError: The file cannot be read, is not JSON, or an entry is no message.
     """
-    history = _json(_text(path), path)
+    history = parse_json(read_text(path), path)
     if isinstance(history, Mapping):
         history = history.get("messages")
     if not isinstance(history, list):
@@ -83,51 +92,30 @@ def read_history(path: Path) -> tuple[ContextPacket, ...]:
         raise PacklineError(f"{path}: {error}") from error
 
 
-def read_memories(folder: Path) -> Source:
-    """A folder (or file) of memories as a source: .json and .jsonl hold them as objects or texts, each
-    .md and .txt file is one.
-
-    Raises:
-        PacklineError: A file cannot be read, is not JSON, or an entry has no text.
-    """
-    source = Source("memory", ask=lambda _: packets, kind=Kind.MEMORY)
-    packets: list[ContextPacket] = []
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
-        if path.suffix in (".md", ".txt"):
-            packets.append(ContextPacket(_text(path).strip(), kind=Kind.MEMORY, id=path.name))
-        elif path.suffix in (".json", ".jsonl"):
-            packets += _memories(path, source)
-    if not packets:
-        raise PacklineError(f"{folder}: no memories: expected .json, .jsonl, .md or .txt files")
-    return source
-
-
-def _memories(path: Path, source: Source) -> Iterator[ContextPacket]:
-    if path.suffix == ".jsonl":
-        entries = list(read_lines(path))
-    else:
-        read = _json(_text(path), path)
-        entries = [(1, entry) for entry in (read if isinstance(read, list) else [read])]
-    for line, entry in entries:
-        try:
-            yield from packets_of(entry, source)
-        except (PacklineError, TypeError) as error:
-            raise PacklineError(f"{path}:{line}: not a memory: {error}") from error
-
-
 def read_lines(path: Path) -> Iterator[tuple[int, object]]:
     """The numbers and values of the lines of a JSON Lines file; empty lines are passed over.
 
     Raises:
         PacklineError: The file cannot be read, or a line is not JSON.
     """
+    for number, line in numbered(read_text(path)):
+        yield number, parse_json(line, path, number)
+
+
+def numbered(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not empty, with their numbers from 1."""
     # Not `splitlines`: a JSON text may hold other line ends as they are.
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield number, _json(line, path, number)
+            yield number, line
 
 
-def _json(text: str, path: Path, line: int = 1) -> object:
+def parse_json(text: str, path: Path, line: int = 1) -> object:
+    """The value that stands in `path` from `line` on.
+
+    Raises:
+        PacklineError: It is not JSON; file, line and column are named.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -137,12 +125,19 @@ def _json(text: str, path: Path, line: int = 1) -> object:
         raise PacklineError(f"{path}:{line}: not read: nested too deep") from error
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """A file as text: UTF-8, or what its byte order mark says; every end of line is one.
+
+    Raises:
+        PacklineError: It cannot be read, or is not text.
+    """
     try:
-        return path.read_text("utf-8-sig")
+        data = path.read_bytes()
+        text = data.decode("utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise PacklineError(
-            f"{path}: not UTF-8 text: byte {error.start} is {error.object[error.start]:#x}"
+            f"{path}: not {error.encoding.upper()} text: byte {error.start} is {error.object[error.start]:#x}"
         ) from error
     except OSError as error:
         raise PacklineError(f"{path}: {error.strerror or error}") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
