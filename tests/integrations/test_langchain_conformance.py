@@ -209,6 +209,18 @@ class TestEveryRunnableDescribesItself:
         assert copy == case.runnable
         assert comparable(copy.invoke(case.input, NOW)) == expected
 
+    def test_a_copy_with_another_option_goes_by_it(self, case: Case):
+        changed = type(case.runnable)(**{**case.runnable.given(), case.option: case.value})
+
+        copy = case.runnable.model_copy(update={case.option: case.value})
+
+        assert copy == changed
+        assert comparable(copy.invoke(case.input, NOW)) == comparable(changed.invoke(case.input, NOW))
+
+    def test_a_copy_with_a_bad_option_is_refused(self, case: Case):
+        with pytest.raises(ConfigError, match=f"perhaps '{case.option}'"):
+            case.runnable.model_copy(update={case.option[:-1]: case.value})
+
     def test_neither_dump_nor_repr_shows_a_document(self, case: Case):
         holding = case.runnable
         if "sources" in type(holding).model_fields:

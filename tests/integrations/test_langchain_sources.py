@@ -12,7 +12,7 @@ from langchain_chroma import Chroma
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
@@ -27,6 +27,7 @@ from langchain_packline import (
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
+from typing_extensions import TypedDict
 
 from packline import ConfigError, Gathered, Kind, Source, SourceError
 
@@ -314,6 +315,26 @@ def test_a_bare_langgraph_store_is_refused_since_it_holds_everyones_memories(sto
 
 
 @pytest.mark.parametrize(
+    ("make", "refusal"),
+    [
+        (lambda: from_store(5, ("m",)), "store must be a LangGraph store"),
+        (lambda: from_store(InMemoryStore(), "m"), "namespace must be a tuple of texts"),
+        (lambda: from_store(InMemoryStore(), ()), "namespace must be a tuple of texts"),
+        (lambda: from_store(InMemoryStore(), ("m", 5)), "namespace must be a tuple of texts"),
+        (lambda: from_store(InMemoryStore(), ("m",), limit=0), "limit must be a whole number from 1, got 0"),
+        (lambda: from_store(InMemoryStore(), ("m",), kind="notes"), "kind must be one of"),
+        (lambda: from_checkpointer(5), "saver must be a LangGraph checkpointer"),
+        (lambda: from_vector_store(Known()), "store must be a LangChain vector store; for a retriever use"),
+        (lambda: from_vector_store(Scoring(), k=-1), "k must be a whole number from 1, got -1"),
+        (lambda: as_source(Known(), kind="notes"), "kind must be one of"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_when_the_source_is_made(make: Any, refusal: str):
+    with pytest.raises(ConfigError, match=refusal):
+        make()
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         ({"content": "a"}, "a"),
@@ -339,6 +360,28 @@ def test_the_text_and_the_kind_of_items_can_be_said(store: InMemoryStore):
 
 
 CONVERSATION = [HumanMessage("My name is Ann.", id="m1"), AIMessage("Hello Ann.", id="m2")]
+
+
+def test_the_prompt_and_the_account_of_a_build_can_be_kept_in_a_state_with_a_checkpointer():
+    class State(TypedDict, total=False):
+        question: str
+        prompt: list[AnyMessage]
+        account: dict[str, Any]
+
+    def pack(state: State) -> State:
+        built = ContextBuilder(sources=[Known()]).with_context().invoke({"question": state["question"]})
+        return {"prompt": built["prompt"].to_messages(), "account": built["context"].to_dict()}
+
+    graph = StateGraph(State)
+    graph.add_node("pack", pack)
+    graph.add_edge(START, "pack")
+    packed = graph.compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+
+    given = packed.invoke({"question": QUESTION}, config)
+
+    assert given["account"]["question"] == QUESTION
+    assert packed.get_state(config).values == given
 
 
 async def test_a_chat_history_is_a_source_of_turns():

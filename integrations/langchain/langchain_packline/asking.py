@@ -14,9 +14,15 @@ from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableLambda
 
-from packline import Source, SourceError
+from packline import ConfigError, Source, SourceError
 
-__all__ = ["asking", "traced"]
+__all__ = ["asking", "check_limit", "traced"]
+
+
+def check_limit(name: str, limit: object) -> None:
+    """Raise `ConfigError` if `limit` is no number of things to ask for."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise ConfigError(name, limit, "a whole number from 1")
 
 
 def traced(source: Source) -> Source:

@@ -120,7 +120,11 @@ class ContextBuilder(_Build[ChatPromptValue]):
     model_config = STRICT
 
     def with_context(self) -> ContextBuilderWithContext:
-        """The same, giving prompt and context, for chains that hand on their sources and the report."""
+        """The same, giving prompt and context, for chains that hand on their sources and the report.
+
+        A LangGraph checkpointer stores neither of them whole: in a state keep `prompt.to_messages()` and
+        `context.to_dict()`.
+        """
         return ContextBuilderWithContext(**self.given())
 
     def _run(

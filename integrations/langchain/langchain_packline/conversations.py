@@ -11,7 +11,7 @@ from langchain_core.runnables.config import ensure_config
 
 from langchain_packline.asking import asking
 from langchain_packline.memory import amessages_of, messages_of
-from packline import ContextPacket, Kind, Source, SourceError
+from packline import ConfigError, ContextPacket, Kind, Source, SourceError
 from packline.conversation import turns
 
 __all__ = ["from_checkpointer", "from_conversation"]
@@ -24,7 +24,12 @@ def from_checkpointer(
 
     Args:
         thread_id: Which thread; None: the one in `config["configurable"]` on each call.
+
+    Raises:
+        ConfigError: `saver` is no checkpointer.
     """
+    if not callable(getattr(saver, "get_tuple", None)) or not callable(getattr(saver, "aget_tuple", None)):
+        raise ConfigError("saver", saver, "a LangGraph checkpointer, which has get_tuple and aget_tuple")
 
     def where() -> dict[str, Any]:
         thread = thread_id or ensure_config().get("configurable", {}).get("thread_id")

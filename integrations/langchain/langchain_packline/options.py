@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -36,6 +37,11 @@ class Options(BaseModel):
         return {
             name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set
         }
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other options, checked like any; pydantic's own would go on by the old ones."""
+        copied = super().model_copy(deep=deep)
+        return type(self)(**{**copied.given(), **update}) if update else copied
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and isinstance(other, Options) and self.given() == other.given()

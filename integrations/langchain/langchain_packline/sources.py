@@ -56,7 +56,7 @@ def as_source(
     """
     source = _source(thing, name, name or "source")
     if kind is not None:
-        source = dataclasses.replace(source, kind=Kind(kind))
+        source = dataclasses.replace(source, kind=kind)  # type: ignore[arg-type]  # a name is read there
     return source if timeout is None else dataclasses.replace(source, timeout=timeout)
 
 

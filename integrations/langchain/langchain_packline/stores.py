@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.runnables.config import ensure_config
 
-from langchain_packline.asking import asking
+from langchain_packline.asking import asking, check_limit
 from packline import ConfigError, ContextPacket, Kind, Source, SourceError
 from packline.timestamps import read_timestamp
 
@@ -41,7 +41,16 @@ def from_store(
         text: From an item's value to its text; None: its `content`, `text`, `data`, `memory` or
             `page_content`, or else the whole value as JSON.
         filter: Passed to the store.
+
+    Raises:
+        ConfigError: An argument cannot be used; it is named.
     """
+    if not callable(getattr(store, "search", None)) or not callable(getattr(store, "asearch", None)):
+        raise ConfigError("store", store, "a LangGraph store, which has search and asearch")
+    named = isinstance(namespace, (tuple, list)) and all(isinstance(part, str) for part in namespace)
+    if not named or not namespace:
+        raise ConfigError("namespace", namespace, "a tuple of texts, such as ('memories', '{user_id}')")
+    check_limit("limit", limit)
 
     def search(query: str) -> list[ContextPacket]:
         found = store.search(_filled(namespace, name), query=query, limit=limit, filter=_dict(filter))
@@ -57,15 +66,14 @@ def from_store(
             _text(value) if text is None else text(value),
             timestamp=read_timestamp(item.updated_at),
             metadata=value if isinstance(value, Mapping) else {},
-            kind=Kind(kind),
+            kind=source.kind,
             id="/".join([*item.namespace, item.key]),
             origin=item,
         )
 
-    if isinstance(namespace, str) or not isinstance(namespace, Sequence):
-        raise ConfigError("namespace", namespace, "a tuple of texts, such as ('memories', '{user_id}')")
     runnable: Runnable[str, Any] = RunnableLambda(search, asearch, name=name)
-    return dataclasses.replace(asking(runnable, name), kind=Kind(kind), timeout=timeout)
+    source = dataclasses.replace(asking(runnable, name), kind=kind, timeout=timeout)  # type: ignore[arg-type]
+    return source
 
 
 def _dict(filter: Mapping[str, Any] | None) -> dict[str, Any] | None:  # noqa: A002

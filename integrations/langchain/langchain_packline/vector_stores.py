@@ -10,8 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.vectorstores import VectorStore
 
-from langchain_packline.asking import asking
-from packline import Source
+from langchain_packline.asking import asking, check_limit
+from packline import ConfigError, Source
 from packline.scores import ScorePolicy, check_policy, relevance_of
 
 __all__ = ["from_vector_store"]
@@ -39,8 +39,11 @@ def from_vector_store(
         search: Passed to the store with each search, such as `filter`.
 
     Raises:
-        ConfigError: `scores` is no policy.
+        ConfigError: An argument cannot be used; it is named.
     """
+    if not isinstance(store, VectorStore):
+        raise ConfigError("store", store, "a LangChain vector store; for a retriever use as_source")
+    check_limit("k", k)
     check_policy("scores", scores)
 
     def find(query: str) -> list[Scored]:
