@@ -175,11 +175,20 @@ def test_an_explicit_budget_goes_before_any_in_the_file(tmp_path: Path, capsys: 
     [
         (["build", "Why?", "--max-tokens", "0"], "--max-tokens"),
         (["build", "Why?", "--docs", "nowhere"], "nowhere"),
-        (["build", "Why?", "--relevance", "magic"], "magic"),
+        (["build", "Why?", "--relevance", "magic"], "--relevance must be one of lexical, "),
         (["build", "Why?", "--bogus"], "--bogus"),
         (["build", "Why?", "--now", "soon"], "2026-01-31T12:00"),
-        (["build", "Why?", "--counter", "abacus"], "'approximate', got 'abacus'"),
-        (["build", " ", *BASE], "a text that is not empty"),
+        (["build", "Why?", "--counter", "abacus"], "--counter must be an encoding"),
+        (["build", " ", *BASE], "QUESTION must be a text that is not empty, got ' '"),
+        (["build", "what", "is", "x?"], """'is': put a text of many words in quotes, as in "what is x?" """),
+        (["build", "--docs", __file__, "Why?", __file__], "put --docs before each path"),
+        (["compare", __file__, "--variant", __file__, __file__], "put --variant before each path"),
+        (["build", "Why?", "--html", ""], "'--html': expected a file, got an empty text"),
+        (["build", "Why?", "--docs", ""], "'--docs': expected a file or folder, got an empty text"),
+        (["build", "Why?", "--store", ""], "'--store': expected a folder, got an empty text"),
+        (["build", "Why?", "--store", __file__], "'--store': expected a folder, got the file"),
+        (["build", "Why?", "--html", "."], "'--html': expected a file, got the folder '.'"),
+        (["build", "Why?", "--memory", "nowhere"], "expected a file or folder, but there is no 'nowhere'"),
         (["bild"], "bild"),
         (["compare"], "Missing "),
     ],
@@ -198,6 +207,23 @@ def test_a_wrong_command_line_is_one_line_and_exit_code_2(
     assert err.count("\n") == 1
 
 
+def test_an_empty_pipe_is_no_question(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
+
+    assert build() == 2
+
+    assert "from a pipe: standard input is empty (see --help)" in capsys.readouterr().err
+
+
+def test_what_is_wrong_is_said_before_any_document_is_read(manual: Path, tmp_path: Path):
+    store = tmp_path / "store"
+
+    code = build("Why?", "--docs", str(manual), "--store", str(store), "--instructions", "@nowhere")
+
+    assert code == 1
+    assert not store.exists()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -213,7 +239,12 @@ def test_a_wrong_command_line_is_one_line_and_exit_code_2(
         ("s.toml", b"max_tokens 5", "s.toml: not TOML: "),
         ("s.toml", b"max_token = 5", "s.toml: option of ContextConfig must be one of"),
         ("s.toml", b"max_tokens = -5", "s.toml: max_tokens must be a whole number from 1"),
-        ("s.toml", b"relevance = 5", "s.toml: relevance must be the name of a scorer, got 5"),
+        (
+            "s.toml",
+            b"relevance = 5",
+            "s.toml: relevance must be one of lexical, semantic, hybrid, jaccard, got 5",
+        ),
+        ("s.toml", b'relevance = "magic"', "s.toml: relevance must be one of lexical, semantic, "),
         ("m.jsonl", b'"One."\n\n{"text" "Two."}', "m.jsonl:3:9: not JSON"),
         ("m.jsonl", b'"One."\n{"importance": 1}', "m.jsonl:2: not a memory: "),
         ("m.csv", b"One.", "m.csv: not read: expected .json, .jsonl, .md or .txt files"),
@@ -240,6 +271,19 @@ def test_a_budget_too_small_for_the_question_fails_with_both_numbers(capsys: pyt
 
     assert code == 1
     assert "tokens but the budget is 5: shorten [Output], the largest, or raise" in capsys.readouterr().err
+
+
+def test_with_strict_settings_the_failures_of_sources_end_the_build_in_one_line(
+    manual: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    settings = tmp_path / "strict.toml"
+    settings.write_text("strict = true\nsource_timeout = 1e-9", "utf-8")
+
+    code = build("Why?", "--docs", str(manual / "gauge.md"), "--config", str(settings))
+
+    out, err = capsys.readouterr()
+    assert (code, out) == (1, "")
+    assert err == "packline: sources failed: TimeoutError: no answer within 1e-09 s\n"
 
 
 def test_a_page_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 BASE = ("--counter", "approximate", "--now", "2026-01-15T12:00:00Z")
@@ -22,6 +23,12 @@ def test_exit_codes_are_those_of_the_process():
     assert (done.returncode, failed.returncode, wrong.returncode) == (0, 1, 2)
     assert done.stdout.startswith("[Task]\nWhy?\n")
     assert "Traceback" not in failed.stderr + wrong.stderr
+
+
+def test_the_version_is_that_of_the_package():
+    shown = packline("--version")
+
+    assert (shown.returncode, shown.stdout) == (0, f"packline {version('packline')}\n")
 
 
 def test_help_shows_options_and_an_example():

@@ -9,14 +9,11 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from packline.builder import ContextBuilder
-from packline.cli import inputs, streams
+from packline.cli import inputs, options, streams
 from packline.cli.cases import FORMAT, read_cases, spread
 from packline.cli.compare import measure
 from packline.cli.documents import knowledge
@@ -26,12 +23,15 @@ from packline.errors import ConfigError, PacklineError
 from packline.report import explain as explained
 from packline.report.cells import one_line
 from packline.report.table import WIDTH
+from packline.tokens import token_counter
 
 __all__ = ["run"]
 
 # Typer may carry a click of its own: its errors are known by what they inherit from.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 _FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+_MORE = {"allow_extra_args": True}  # to say what was meant with them
+_CALLED = {"token_counter": "--counter", "relevance": "--relevance", "user_id": "--user"}
 
 app = typer.Typer(
     help="Pack the right context into every prompt, under a token budget.",
@@ -39,15 +39,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Relevance(StrEnum):
-    """The scorers that can be named."""
-
-    LEXICAL = "lexical"
-    SEMANTIC = "semantic"
-    HYBRID = "hybrid"
-    JACCARD = "jaccard"
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -63,9 +54,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except _ClickError as error:
         return _complaint(error.format_message(), error.exit_code)  # type: ignore[attr-defined]
     except ConfigError as error:
+        called = _CALLED.get(error.field, error.field)
+        return _complaint(str(ConfigError(called, error.value, error.expected)), _USAGE)
+    except options.UsageError as error:
         return _complaint(str(error), _USAGE)
     except PacklineError as error:
         return _complaint(str(error), _FAILED)
+    except ExceptionGroup as errors:  # of the sources, where the settings are strict
+        reasons = [f"{type(error).__name__}: {error}" for error in errors.exceptions]
+        return _complaint(f"{errors.message}: {'; '.join(reasons)}", _FAILED)
     except OSError as error:
         return _complaint(f"{error.filename or 'packline'}: {error.strerror or error}", _FAILED)
     except (KeyboardInterrupt, typer.Abort):
@@ -80,111 +77,51 @@ def _complaint(message: str, code: int) -> int:
 
 
 @app.callback(invoke_without_command=True)
-def _packline(command: typer.Context) -> None:
+def _packline(command: typer.Context, version: options.Version = False) -> None:
     if command.invoked_subcommand is None:
         typer.echo(command.get_help())
         raise typer.Exit(_USAGE)
 
 
-_MaxTokens = Annotated[
-    int | None, typer.Option(help="Upper limit of the finished prompt.", min=1, metavar="N")
-]
-_Counter = Annotated[
-    str | None,
-    typer.Option(help="What counts tokens: an encoding, a model, or 'approximate'.", metavar="NAME"),
-]
-
-
 @app.command(
+    context_settings=_MORE,
     help="Build the prompt for a question from documents, a conversation and memories, and print it.",
     epilog='Example: packline build "How do I clean the gauge?" --docs manual/ --explain',
 )
 def build(
-    question: Annotated[
-        str | None,
-        typer.Argument(
-            help="What is to be answered; from a pipe if it is - or left out.", metavar="QUESTION"
-        ),
-    ] = None,
-    docs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Folder or file to look for evidence in; may be repeated.", exists=True, metavar="DIR"
-        ),
-    ] = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            help="Keep the index of the documents here, for the next run.", file_okay=False, metavar="DIR"
-        ),
-    ] = None,
-    history: Annotated[
-        Path | None,
-        typer.Option(
-            help="The conversation so far: a JSON list of messages.",
-            exists=True,
-            dir_okay=False,
-            metavar="FILE",
-        ),
-    ] = None,
-    memory: Annotated[
-        Path | None,
-        typer.Option(
-            help="Memories: .json, .jsonl, .md and .txt files, or a memory store.", exists=True, metavar="DIR"
-        ),
-    ] = None,
-    user: Annotated[
-        str, typer.Option(help="Whose memories to look into, in a memory store.", metavar="NAME")
-    ] = "default",
-    instructions: Annotated[
-        str | None,
-        typer.Option(help="The application's instructions, or @FILE that holds them.", metavar="TEXT"),
-    ] = None,
-    max_tokens: _MaxTokens = None,
-    relevance: Annotated[
-        Relevance | None,
-        typer.Option(help=f"What scores the candidates: {', '.join(Relevance)}.", metavar="NAME"),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="Settings: ContextConfig options as TOML.", exists=True, dir_okay=False, metavar="FILE"
-        ),
-    ] = None,
-    counter: _Counter = None,
-    now: Annotated[
-        str | None,
-        typer.Option(
-            help="The moment from which ages are measured, in ISO form; or the present.", metavar="TIME"
-        ),
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Tell on standard error what was kept and dropped, and why.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the prompt and its account as JSON.")
-    ] = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Write the account as a page.", dir_okay=False, metavar="FILE")
-    ] = None,
+    command: typer.Context,
+    question: options.Question = None,
+    docs: options.Docs = None,
+    store: options.Store = None,
+    history: options.History = None,
+    memory: options.Memory = None,
+    user: options.User = "default",
+    instructions: options.Instructions = None,
+    max_tokens: options.MaxTokens = None,
+    relevance: options.Scorer = None,
+    config: options.Config = None,
+    counter: options.Counter = None,
+    now: options.Now = None,
+    explain: options.Explain = False,
+    as_json: options.AsJson = False,
+    html: options.Html = None,
 ) -> None:
-    """Build one prompt."""
+    """Build one prompt; what is quick to read, and to refuse, is read before the documents."""
+    options.refuse_more(question, command.args, "--docs")
     settings = inputs.read_settings(config, max_tokens=max_tokens)
+    scorer = settings.relevance if relevance is None else options.scorer(relevance)
+    counting = token_counter(counter)
+    asked, moment = streams.question(question), streams.moment_of(now)
+    conversation = None if history is None else inputs.read_history(history)
+    told = inputs.read_instructions(instructions)
+    remembered = memories(memory, user, warn=streams.warn)
     builder = ContextBuilder(
         config=settings.config,
-        sources=[
-            *knowledge(docs or (), store, warn=streams.warn),
-            *memories(memory, user, warn=streams.warn),
-        ],
-        relevance=settings.relevance if relevance is None else relevance.value,
-        token_counter=counter,
+        sources=[*knowledge(docs or (), store, warn=streams.warn), *remembered],
+        relevance=scorer,
+        token_counter=counting,
     )
-    context = builder.build(
-        streams.question(question),
-        conversation_history=None if history is None else inputs.read_history(history),
-        system_instructions=inputs.read_instructions(instructions),
-        now=streams.moment_of(now),
-    )
+    context = builder.build(asked, conversation_history=conversation, system_instructions=told, now=moment)
     if html is not None:
         html.write_text(streams.page(context), "utf-8")
     streams.write(json.dumps(context.to_dict(), ensure_ascii=False, indent=2) if as_json else context.text)
@@ -196,6 +133,7 @@ def build(
 
 
 @app.command(
+    context_settings=_MORE,
     help="Compare settings by how much of the evidence for each question they get into the prompt, whole. "
     "Recall is the share of a case's evidence that stands whole in its prompt, Full the share of cases with "
     "all of it. The difference to the first variant comes with its 95 % interval (paired bootstrap).\n\n"
@@ -205,32 +143,16 @@ def build(
     epilog="Example: packline compare cases.jsonl --variant a.toml --variant b.toml",
 )
 def compare(
-    cases: Annotated[
-        Path,
-        typer.Argument(
-            help="Questions with marked evidence, one JSON object a line.",
-            exists=True,
-            dir_okay=False,
-            metavar="CASES",
-        ),
-    ],
-    variant: Annotated[
-        list[Path],
-        typer.Option(
-            help="Settings: ContextConfig options and relevance as TOML; to be repeated.",
-            exists=True,
-            dir_okay=False,
-            metavar="FILE",
-        ),
-    ],
-    max_tokens: _MaxTokens = None,
-    sample: Annotated[
-        int | None, typer.Option(help="Only so many cases, evenly spread over the file.", min=1, metavar="N")
-    ] = None,
-    counter: _Counter = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    command: typer.Context,
+    cases: options.Cases,
+    variant: options.Variants,
+    max_tokens: options.MaxTokens = None,
+    sample: options.Sample = None,
+    counter: options.Counter = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare settings on the same cases."""
+    options.refuse_more(None, command.args, "--variant")
     chosen = spread(read_cases(cases), sample)
     settings = [inputs.read_settings(path, max_tokens=max_tokens) for path in variant]
     with progress(len(chosen) * len(settings)) as done:

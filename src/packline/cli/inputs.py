@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from packline.cli.options import scorer
 from packline.config import ContextConfig
 from packline.conversation import turns
 from packline.errors import ConfigError, PacklineError
@@ -57,10 +58,8 @@ def read_settings(path: Path | None, *, max_tokens: int | None = None) -> Settin
         options = tomllib.loads(read_text(path)) | changes
     except tomllib.TOMLDecodeError as error:
         raise PacklineError(f"{path}: not TOML: {error}") from error
-    relevance = options.pop("relevance", Settings.relevance)
     try:
-        if not isinstance(relevance, str):
-            raise ConfigError("relevance", relevance, "the name of a scorer")
+        relevance = scorer(options.pop("relevance", Settings.relevance))
         return Settings(path.stem, ContextConfig.from_dict(options), relevance)
     except ConfigError as error:
         raise PacklineError(f"{path}: {error}") from error

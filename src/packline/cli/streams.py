@@ -8,8 +8,9 @@ from datetime import datetime
 
 import typer
 
+from packline.cli.options import UsageError
 from packline.context import Context
-from packline.errors import PacklineError
+from packline.errors import ConfigError, PacklineError
 from packline.report.cells import one_line, visible
 from packline.timestamps import read_timestamp
 
@@ -17,22 +18,31 @@ __all__ = ["moment_of", "page", "question", "warn", "write"]
 
 
 def question(given: str | None) -> str:
-    """The question: as given, or from a pipe."""
+    """The question: as given, or from a pipe.
+
+    Raises:
+        PacklineError: There is none, it is empty, or the pipe gives no text.
+    """
     if given is not None and given != "-":
+        if not given.strip():
+            raise ConfigError("QUESTION", given, "a text that is not empty")
         return given
     if given is None and sys.stdin.isatty():
-        raise typer.BadParameter("a question is needed, as an argument or from a pipe")
+        raise UsageError("a question is needed, as an argument or from a pipe")
     try:
-        return sys.stdin.read().strip()
+        asked = sys.stdin.read().strip()
     except UnicodeDecodeError as error:
         raise PacklineError(f"standard input: not text in {error.encoding}: byte {error.start}") from error
+    if not asked:
+        raise UsageError("a question is needed, as an argument or from a pipe: standard input is empty")
+    return asked
 
 
 def moment_of(given: str | None) -> datetime | None:
     """The moment that an option names; None for the present."""
     moment = read_timestamp(given)
     if given is not None and moment is None:
-        raise typer.BadParameter(f"--now must be a time such as 2026-01-31T12:00, got {given!r}")
+        raise UsageError(f"--now must be a time such as 2026-01-31T12:00, got {given!r}")
     return moment
 
 
