@@ -28,6 +28,7 @@ from packline import (
     structure,
     token_counter,
 )
+from packline.sentences import sentences
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SHORT = Template(output="Briefly.")
@@ -302,6 +303,16 @@ def test_marks_that_borders_need_are_counted():
 
     for budget in range(FIXED, FIXED + 420, 20):
         fitted(verdict(forged), max_tokens=budget)
+
+
+def test_what_is_shortened_and_then_widened_is_read_once(monkeypatch: pytest.MonkeyPatch):
+    read: list[str] = []
+    monkeypatch.setattr("packline.shortening.sentences", lambda text: read.append(text) or sentences(text))
+
+    context = fitted(verdict(LONG, limit=100), max_tokens=FIXED + 400)
+
+    assert len(context.shortened[0].text) > 100
+    assert read == [LONG]
 
 
 # --- the summarizer ---

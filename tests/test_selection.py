@@ -20,6 +20,7 @@ from packline import (
     Selection,
     TokenCounter,
     select,
+    wording,
 )
 from packline.filling import LEAST_SNIPPET
 
@@ -315,6 +316,39 @@ def test_a_packet_that_did_not_fit_makes_no_duplicates():
 
     assert kept(selection) == ["X" * 50]
     assert dropped(selection) == [("x" * 50, Reason.OVER_BUDGET)]
+
+
+def test_what_is_too_long_for_the_whole_budget_is_merged_with_equal_texts_only():
+    first, same, longer = packet("x" * 500, 0.9), packet("x" * 500, 0.8), packet("X" * 500, 0.7)
+
+    selection = choose(first, same, longer, budget=400)
+
+    assert [verdict.packet for verdict in selection.kept] == [first, longer]
+    assert selection.kept[0].merged == (same,)
+
+
+def test_a_text_that_will_be_shortened_does_not_stand_for_a_part_of_it():
+    document, part, again = packet(LONG + ". " + "x" * 500, 0.9), packet(LONG, 0.8), packet(LONG.upper(), 0.7)
+
+    selection = choose(document, part, again, budget=400)
+
+    assert [verdict.packet for verdict in selection.kept] == [document, part]
+    assert selection.kept[1].merged == (again,)
+
+
+def test_what_is_too_long_for_the_whole_budget_is_counted_once_and_its_wording_is_never_read(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    read: list[int] = []
+    monkeypatch.setattr(
+        "packline.duplicates.read", lambda text, plain: read.append(len(text)) or wording.read(text, plain)
+    )
+    spy = Spy()
+
+    choose(packet("a" * 50, 0.9), packet("x" * 5_000, 0.8), budget=400, counter=spy)
+
+    assert read == [50, 5_000, 50]  # `choose` measures the fixed parts first, with room for all
+    assert {text for text in spy.texts if len(text) > 400} == {"x" * 5_000}
 
 
 def test_duplicates_may_be_kept():

@@ -10,7 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from packline import TokenCounter
-from packline.shortening import shorten
+from packline.sentences import sentences
+from packline.shortening import Shortening, shorten
 
 MANY = settings(max_examples=int(os.environ.get("PACKLINE_CASES", "1000")), deadline=None)
 
@@ -102,6 +103,28 @@ def test_the_result_is_empty_only_where_a_marker_and_something_do_not_fit(text, 
     assume(text.strip() and limit >= longest + 6)
 
     assert shorten(text, query, limit, CHARACTERS).strip("… \n")
+
+
+@MANY
+@given(TEXTS, QUERIES, st.lists(st.integers(-1, 300), min_size=2, max_size=4), st.sampled_from(COUNTERS))
+def test_one_shortening_gives_for_each_limit_what_a_fresh_one_gives(text, query, limits, counter):
+    shortening = Shortening(text, query, counter)
+
+    assert [shortening.to(limit) for limit in limits] == [
+        shorten(text, query, limit, counter) for limit in limits
+    ]
+
+
+def test_a_text_is_read_once_for_all_its_limits(monkeypatch: pytest.MonkeyPatch):
+    read: list[str] = []
+    monkeypatch.setattr("packline.shortening.sentences", lambda text: read.append(text) or sentences(text))
+    text = "Cats sleep. Dogs bark at cats. Fish swim. " * 20
+
+    shortening = Shortening(text, "What do fish do?", CHARACTERS)
+    for limit in (100, 200, 300):
+        assert len(shortening.to(limit)) <= limit
+
+    assert read == [text]
 
 
 def test_the_sentences_that_answer_are_kept_in_order():

@@ -18,7 +18,7 @@ from packline.errors import BudgetError
 from packline.filling import LEAST_SNIPPET
 from packline.gathering import Failure
 from packline.packet import ContextPacket, Kind
-from packline.shortening import shorten
+from packline.shortening import Shortening
 from packline.structuring import Draft, DraftSection
 from packline.tokens import Counter, token_counter
 from packline.verdict import Reason, Verdict
@@ -113,6 +113,7 @@ class _Fitting:
         self.out: list[Verdict] = []
         self.failures: list[Failure] = []
         self.question: Verdict | None = None
+        self.shortenings: dict[str, Shortening] = {}
 
     def steps(self) -> Steps:
         """Yields texts to summarize, is sent how that went, and returns the finished context."""
@@ -139,7 +140,8 @@ class _Fitting:
         question = bare.selection.request.question
         ends = f"{question[:_ENDS]}\n{question[-_ENDS:]}"  # where people say what they want of a pasted text
         room = self.limit - self._tokens(bare) + self.counter.count(question)
-        while text := shorten(question, ends, room, self.counter):
+        shortening = Shortening(question, ends, self.counter)
+        while text := shortening.to(room):
             request = dataclasses.replace(bare.selection.request, question=text)
             selection = dataclasses.replace(bare.selection, request=request)
             over = self._tokens(dataclasses.replace(bare, selection=selection)) - self.limit
@@ -183,8 +185,7 @@ class _Fitting:
                 text = self._checked((yield verdict.packet.content), room)
                 reason = Reason.SUMMARIZED if text else reason
             if not text:
-                question = self.draft.selection.request.question
-                text = shorten(verdict.packet.content, question, room, self.counter)
+                text = self._shortening(verdict.packet.content).to(room)
         tokens = self.counter.count(head + text)
         if text and tokens < self._cost(verdict):
             kept = dataclasses.replace(verdict, shortened=text, reason=reason, tokens=tokens)
@@ -207,10 +208,17 @@ class _Fitting:
                 room += spare
                 wider = self._wider(wider, room)
 
+    def _shortening(self, content: str) -> Shortening:
+        """One for each text, since a text may be shortened several times."""
+        if content not in self.shortenings:
+            question = self.draft.selection.request.question
+            self.shortenings[content] = Shortening(content, question, self.counter)
+        return self.shortenings[content]
+
     def _wider(self, verdict: Verdict, room: int) -> Verdict | None:
         """Put more of the text in its place, as far as the whole prompt allows; None if it does not."""
         content = verdict.packet.content
-        text = shorten(content, self.draft.selection.request.question, room, self.counter)
+        text = self._shortening(content).to(room)
         wider = dataclasses.replace(verdict, shortened=text)
         if text == content:
             wider = dataclasses.replace(

@@ -43,6 +43,9 @@ class Filling:
         init=False, default_factory=lambda: defaultdict(list)
     )
     reasons: dict[int, Reason] = field(init=False, default_factory=dict)
+    said: Duplicates[int] = field(init=False, default_factory=Duplicates)  # what stands whole
+    snippets: dict[str, int] = field(init=False, default_factory=dict)  # what will be shortened: its text
+    misses: list[int] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.left = self.budget
@@ -97,49 +100,58 @@ class Filling:
         if self.config.stop_share:
             self.stop = enough_at(self.pool.score, share=self.config.stop_share)
             enough &= self.pool.score >= self.stop
-        said: Duplicates[int] = Duplicates()
-        misses: list[int] = []
         for row in map(int, self.order[enough[self.order]]):
             if row in self.kept:
                 continue
-            if len(misses) > _MISSES + len(self.kept):
+            if len(self.misses) > _MISSES + len(self.kept):
                 break
-            self._consider(row, said, misses)
+            self._consider(row)
         self._settle_state()
         self._widen()
-        self._keep_snippet(misses)
+        self._keep_snippet()
 
-    def _consider(self, row: int, said: Duplicates[int], misses: list[int]) -> None:
+    def _consider(self, row: int) -> None:
         packet = self.pool.packets[row]
         if not packet.content.strip():
             self.reasons[row] = Reason.EMPTY
             return
         merging = self.config.merge_duplicates and packet.kind is not Kind.HISTORY
-        twin = said.find(packet.content) if merging else None
-        if twin is not None and self._stands_for(twin, packet):
+        twin = self._twin(row) if merging else None
+        if twin is not None:
             self._merge(packet, row, into=twin)
             return
         tokens = self._counted(row)
         limit = None
         if tokens > self.budget and self.config.enable_compression:  # it could never stand whole
             limit = min(self.left, int(self.config.snippet_share * self.budget))
-        covered = said.covered(packet.content) if merging and limit is None else ()
+        covered = self.said.covered(packet.content) if merging and tokens <= self.budget else ()
         room = self.left + sum(self._taken(other) for other in covered)
         if (tokens if limit is None else limit) > room or (limit is not None and limit < self._least(row)):
-            misses.append(row)
+            self.misses.append(row)
             return
         for other in covered:  # it says all that these say, and more
             self.left += self._taken(other)
             del self.kept[other]
-            said.discard(other)
+            self.said.discard(other)
             self._merge(self.pool.packets[other], other, into=row)
         self._keep(row, Reason.SELECTED, tokens, limit)
-        if merging:
-            said.add(row, packet.content)
+        if merging and limit is None:
+            self.said.add(row, packet.content)
+        elif merging:
+            self.snippets[packet.content] = row
 
-    def _stands_for(self, twin: int, packet: ContextPacket) -> bool:
-        """Whether a kept packet that says the same will still do so, though it may be shortened."""
-        return self.kept[twin][2] is None or self.pool.packets[twin].content == packet.content
+    def _twin(self, row: int) -> int | None:
+        """The kept packet that says all that this one says, and will still do so where it is shortened.
+
+        A text too long for the whole budget is compared with equal ones only: reading it takes much longer
+        than counting it, and hardly anything that fits can say all of it.
+        """
+        content = self.pool.packets[row].content
+        if content in self.snippets:
+            return self.snippets[content]
+        if len(content) > self.budget and self._counted(row) > self.budget:
+            return None
+        return self.said.find(content)
 
     def _merge(self, packet: ContextPacket, row: int, *, into: int) -> None:
         self.reasons[row] = Reason.DUPLICATE
@@ -157,14 +169,14 @@ class Filling:
                 self.kept[row] = (reason, tokens, limit + more)
                 self.left -= more
 
-    def _keep_snippet(self, misses: Sequence[int]) -> None:
+    def _keep_snippet(self) -> None:
         """What is left goes to the best of those that did not fit, unless it would be a stub.
 
         To one of which a quarter can stand, where there is one.
         """
         if not self.config.enable_compression or not self.config.snippet_share:
             return
-        fitting = [row for row in misses if self.left >= self._least(row)]
+        fitting = [row for row in self.misses if self.left >= self._least(row)]
         large = [row for row in fitting if self.left >= self.tokens[row] // 4]
         for row in (large or fitting)[:1]:
             self._keep(row, Reason.SELECTED, self.tokens[row], self.left)
@@ -185,11 +197,13 @@ class Filling:
     def _cost(self, packet: ContextPacket) -> int:
         """Tokens of the entry with its head and separator; in a chat, of the message."""
         template, separator = self.config.template, self.config.template.section_of(packet.kind).separator
-        if packet.token_count is None:
+        if packet.token_count is None and len(packet.content) <= self.budget:
             # Together, since a line break often costs nothing behind a full stop.
             tokens = self.counter.count(template.head(packet) + packet.content + separator)
         else:
-            tokens = packet.token_count + self.counter.count(template.head(packet) + separator)
+            given = packet.token_count
+            tokens = self.counter.count(packet.content) if given is None else given  # as shortening does
+            tokens += self.counter.count(template.head(packet) + separator)
         if self.config.layout == "chat" and packet.kind is Kind.HISTORY:
             media = packet.metadata.get("media", 0)
             tokens += self.config.message_overhead + MEDIA_TOKENS * (media if isinstance(media, int) else 0)

@@ -1,19 +1,23 @@
 """Salience: which sentences of a text matter for a question, together.
 
 Sentences are few and short, so that rarity is counted within the text, and a sentence that only repeats what
-a better one has said is worth less than one that matches another part of the question.
+a better one has said is worth less than one that matches another part of the question. The order is made as
+far as it is asked for: of a long text little is.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter as Tally
-from collections.abc import Sequence
-from heapq import heapify, heappop, heapreplace
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heapreplace
 
-from packline.relevance.words import is_gram, words
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["ranked"]
+from packline.relevance.words import WordIndex, is_gram, words
+
+__all__ = ["Ranking"]
 
 _OPENING = 0.1  # of the best match
 _OPENERS = 2
@@ -22,69 +26,120 @@ _STEM = 5
 _K1, _B = 1.2, 0.3
 
 
-def ranked(sentences: Sequence[str], query: str) -> list[int]:
+class Ranking:
     """The places of `sentences`, best first; of those that do not match, the nearest to the best match first.
 
     The best is always the one that adds the most to those before it: a word of the question counts half as
     much each time that it has been there (the lazy greedy method: what a sentence adds can only fall). The
     first two, a title and what follows it, get a tenth of the best match on top.
 
-    >>> ranked(["My pets", "It rains.", "Birds sing.", "Cats sleep all day."], "What do cats do?")
+    >>> list(Ranking(["My pets", "It rains.", "Birds sing.", "Cats sleep all day."], "What do cats do?"))
     [3, 0, 1, 2]
     """
-    matches = _matches([words(sentence) for sentence in sentences], query)
-    most = max((sum(found.values()) for found in matches.values()), default=0.0)
-    opening = dict.fromkeys(range(min(_OPENERS, len(sentences))), _OPENING * most)
-    seen: Tally[str] = Tally()
+
+    def __init__(self, sentences: Sequence[str], query: str) -> None:
+        self._known: list[int] = []
+        self._others = _best_first(sentences, query)
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._known
+        for at in self._others:
+            self._known.append(at)
+            yield at
+
+
+def _best_first(sentences: Sequence[str], query: str) -> Iterator[int]:
+    matches = _Matches(sentences, query)
+    worth = matches.worth()
+    opening = np.zeros(len(worth))
+    opening[:_OPENERS] = _OPENING * worth.max(initial=0.0)
+    order: dict[int, None] = {}
+    for at in _greedy(matches, worth, opening):
+        order[at] = None
+        yield at
+    best = next(iter(order), 0)
+    yield from (at for at in _around(best, len(sentences)) if at not in order)
+
+
+def _greedy(matches: _Matches, worth: NDArray[np.float64], opening: NDArray[np.float64]) -> Iterator[int]:
+    """The places that are worth something, each time the one that adds the most to those before it."""
+    seen: Tally[int] = Tally()
 
     def added(at: int) -> float:
-        again = (weight * 0.5 ** min(seen[term], _REPEATS) for term, weight in matches.get(at, {}).items())
-        return opening.get(at, 0.0) + sum(again)
+        again = (value * 0.5 ** min(seen[term], _REPEATS) for term, value in matches.of(at))
+        return float(opening[at]) + sum(again)
 
-    queue = [(-added(at), at) for at in sorted({*matches, *opening})]
-    heapify(queue)
-    order: dict[int, None] = {}
-    while queue:
+    first = worth + opening
+    queue = [(-float(first[at]), at) for at in np.argsort(-first, kind="stable").tolist() if first[at] > 0]
+    while queue:  # sorted, so a heap
         value, at = queue[0]
         now = -added(at)
         if now > value:
             heapreplace(queue, (now, at))
             continue
         heappop(queue)
-        order[at] = None
-        seen.update(matches.get(at, {}).keys())
-    best = next(iter(order))
-    return list(order | dict.fromkeys(sorted(range(len(sentences)), key=lambda at: (abs(at - best), at))))
+        seen.update(term for term, _ in matches.of(at))
+        yield at
 
 
-def _terms(found: Sequence[str]) -> list[str]:
-    """Words by their first five characters, which stand for all of one stem; longer ones also whole."""
-    return [*(word[:_STEM] for word in found), *(word for word in found if len(word) > _STEM)]
+def _around(best: int, count: int) -> Iterator[int]:
+    """The places from the nearest to `best` to the farthest."""
+    for distance in range(count):
+        for at in dict.fromkeys((best - distance, best + distance)):
+            if 0 <= at < count:
+                yield at
 
 
-def _matches(texts: Sequence[Sequence[str]], query: str) -> dict[int, dict[str, float]]:
+class _Matches:
     """What each of the question's terms is worth in each of the sentences that have one.
 
-    BM25 with k1 = 1.2 and b = 0.3 (a sentence is hardly worse for being long). Rarity is counted over the
-    sentences of the text; it is squared, except in scripts without spaces, so that "what" and "did" weigh
-    little.
+    A term is a word by its first five characters, which stand for all of one stem; a longer one counts also
+    whole. Its worth is that of BM25 with k1 = 1.2 and b = 0.3 (a sentence is hardly worse for being long).
+    Rarity is counted over the sentences of the text; it is squared, except in scripts without spaces, so that
+    "what" and "did" weigh little.
     """
-    asked = set(_terms(words(query)))
-    counts = {at: Tally(term for term in _terms(found) if term in asked) for at, found in enumerate(texts)}
-    holding = Tally(term for found in counts.values() for term in found)
-    mean = sum(map(len, texts)) / len(texts) or 1.0
-    most = math.log(2 * len(texts) + 2)
 
-    def weight(term: str) -> float:
-        rarity = math.log1p((len(texts) - holding[term] + 0.5) / (holding[term] + 0.5)) / most
-        return rarity if is_gram(term) else rarity**2
+    def __init__(self, sentences: Sequence[str], query: str) -> None:
+        index = WordIndex(sentences)
+        terms = list(dict.fromkeys(term for word in words(query) for term in (word[:_STEM], word)))
+        self._count = len(index)
+        self._places, self._terms, times = _occurrences(index, terms)
+        holding = np.bincount(self._terms, minlength=len(terms)).tolist()
+        weights = [_weight(term, held, len(index)) for term, held in zip(terms, holding, strict=True)]
+        mean = len(index.numbers) / max(len(index), 1) or 1.0
+        lengths = 1 - _B + _B * index.lengths[self._places] / mean
+        self._worth = np.array(weights)[self._terms] * times / (times + _K1 * lengths)
+        self._starts = np.searchsorted(self._places, np.arange(len(index) + 1))
 
-    weights = {term: weight(term) for term in holding}
-    return {
-        at: {
-            term: weights[term] * times / (times + _K1 * (1 - _B + _B * len(texts[at]) / mean))
-            for term, times in found.items()
-        }
-        for at, found in counts.items()
-        if found
-    }
+    def worth(self) -> NDArray[np.float64]:
+        """What each sentence is worth alone."""
+        return np.bincount(self._places, self._worth, minlength=self._count).astype(np.float64)
+
+    def of(self, at: int) -> list[tuple[int, float]]:
+        """The terms of a sentence and what each is worth in it."""
+        part = slice(self._starts[at], self._starts[at + 1])
+        return list(zip(self._terms[part].tolist(), self._worth[part].tolist(), strict=True))
+
+
+def _weight(term: str, held: int, count: int) -> float:
+    rarity = math.log1p((count - held + 0.5) / (held + 0.5)) / math.log(2 * count + 2)
+    return rarity if is_gram(term) else rarity**2
+
+
+def _occurrences(
+    index: WordIndex, terms: Sequence[str]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Sentence, term and how often it occurs there, in the order of the sentences."""
+    keys = []
+    for stems in (True, False):  # a word is found by its stem and, once more, whole
+        column = np.full(len(index.occurrences), -1)
+        for at, term in enumerate(terms):
+            if stems is (len(term) <= _STEM):
+                found = index.starting_with(term) if len(term) == _STEM else [term]
+                column[[number for word in found if (number := index.number(word)) is not None]] = at
+        columns = column[index.numbers]
+        held = np.flatnonzero(columns >= 0)
+        places = np.searchsorted(index.starts, held, "right") - 1
+        keys.append(places * len(terms) + columns[held])
+    occurring, times = np.unique(np.concatenate(keys), return_counts=True)
+    return occurring // max(len(terms), 1), occurring % max(len(terms), 1), times

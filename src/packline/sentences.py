@@ -25,6 +25,7 @@ _END = regex.compile(
 )
 _PLACES = regex.compile(rf"(?:(?<=[，、：\s\x1c-\x1f])|(?<=[,;])(?!\d)){_WHOLE}(?!{_SPACE})", regex.VERSION1)
 _CLUSTER = regex.compile(r"[\uD800-\uDBFF][\uDC00-\uDFFF]|\X")
+_PLAIN = regex.compile(r"(?<=\p{GCB=Other})(?=\p{GCB=Other})", regex.VERSION1)  # always between two clusters
 _ITEM = regex.compile(rf"(?:^|[{_BREAKS}])[^\S{_BREAKS}]*+\d++$", regex.VERSION1)
 _BREAK = regex.compile(rf"[{_BREAKS}]", regex.VERSION1)
 _LAST_WORD = regex.compile(r"(?:^|[\s(\[\"'“‘])([\p{L}.]++)$", regex.VERSION1)
@@ -93,6 +94,8 @@ def _place(text: str, start: int, size: int, end: int) -> int:
         return place.start()
     if end <= start + 2 * size:
         return end
+    if _PLAIN.match(text, start + size):
+        return start + size
     clusters = _CLUSTER.finditer(text, start)
     return next((cluster.end() for cluster in clusters if cluster.end() >= start + size), end)
 

@@ -6,18 +6,19 @@ as a whole, and gives way until it fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import regex
 
-from packline.salience import ranked
+from packline.salience import Ranking
 from packline.sentences import Span, pieces, sentences
 
 if TYPE_CHECKING:
     from packline.tokens import Counter
 
-__all__ = ["shorten"]
+__all__ = ["Shortening", "shorten"]
 
 _BLANK = regex.compile(r"\A(?:[\s\x1c-\x1f](?![\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]))*+")
 _LAST_WORD = regex.compile(r"(?<=\S)\s++\w{1,24}+$")
@@ -47,44 +48,85 @@ def shorten(text: str, query: str, limit: int, counter: Counter, marker: str = "
     >>> shorten("Cats sleep. Dogs bark at cats. Fish swim.", "What do fish do?", 18, token_counter(len))
     '… Fish swim.'
     """
-    if counter.count(text) <= limit:
-        return text
-    if limit <= 0:
-        return ""
-    spans, order = _best_first(text, query, limit, counter, marker)
-    if not spans:
-        return ""
-    room, step = limit, 1
-    while True:
-        chosen = _chosen(text, spans, order, room, counter, marker)
-        result = _joined(text, [spans[at] for at in sorted(chosen)], marker)
-        excess = counter.count(result) - limit
-        if excess <= 0:
-            return result
-        if len(chosen) == 1:
-            return _cut(text, spans[order[0]], limit, counter, marker)
-        room, step = room - max(excess, step), 2 * step
+    return Shortening(text, query, counter, marker).to(limit)
 
 
-def _best_first(
-    text: str, query: str, limit: int, counter: Counter, marker: str
-) -> tuple[list[Span], list[int]]:
-    """The spans to choose from and their places in the order of worth, the best of which should fit."""
-    size = len(text) * max(limit - 2 * counter.count(marker), 0) // counter.count(text)
-    for _ in range(_TRIES):
-        spans = _spans(text, size)
-        order = ranked([text[start:end] for start, end in spans], query) if spans else []
-        if not order or counter.count(_joined(text, [spans[order[0]]], marker)) <= limit:
-            break
-        start, end = spans[order[0]]
-        size = min(size, end - start) * 3 // 4
-    return spans, order
+class Shortening:
+    """A text and the question it is shortened for, to one limit or several: it is read and ranked once."""
+
+    def __init__(self, text: str, query: str, counter: Counter, marker: str = "…") -> None:
+        self._text = text
+        self._query = query
+        self._counter = counter
+        self._marker = marker
+        self._spans: list[Span] = []
+        self._ranking: Iterable[int] = ()
+
+    def to(self, limit: int) -> str:
+        """What `shorten` gives for `limit`."""
+        if self._counter.count(self._text) <= limit:
+            return self._text
+        if limit <= 0 or not self._rank(limit):
+            return ""
+        room, step = limit, 1
+        while True:
+            chosen = self._chosen(room)
+            result = self._joined(chosen)
+            excess = self._counter.count(result) - limit
+            if excess <= 0:
+                return result
+            if len(chosen) == 1:
+                return _cut(self._text, self._spans[chosen[0]], limit, self._counter, self._marker)
+            room, step = room - max(excess, step), 2 * step
+
+    def _rank(self, limit: int) -> bool:
+        """Part the text into spans, the best of which should fit in `limit`; False if it says nothing."""
+        room = max(limit - 2 * self._counter.count(self._marker), 0)
+        size = len(self._text) * room // self._counter.count(self._text)
+        for _ in range(_TRIES):
+            spans = _spans(self._text, self._sentences, size)
+            if spans != self._spans:
+                self._spans = spans
+                self._ranking = Ranking([self._text[start:end] for start, end in spans], self._query)
+            best = next(iter(self._ranking), None)
+            if best is None or self._counter.count(self._joined([best])) <= limit:
+                break
+            start, end = spans[best]
+            size = min(size, end - start) * 3 // 4
+        return bool(self._spans)
+
+    @cached_property
+    def _sentences(self) -> list[Span]:
+        return sentences(self._text)
+
+    def _chosen(self, room: int) -> list[int]:
+        """The best span, and those of the others that fit in `room` with markers, if counts added up."""
+        gap = self._counter.count(f" {self._marker}") if self._marker else 0
+        chosen: set[int] = set()
+        left = room - gap
+        misses = 0
+        for at in self._ranking:
+            start, end = self._spans[at]
+            beside = (at == 0 or at - 1 in chosen) + (at == len(self._spans) - 1 or at + 1 in chosen)
+            cost = self._counter.count(self._text[start:end]) + gap * (1 - beside)
+            if cost <= left or not chosen:
+                chosen.add(at)
+                left -= cost
+                misses = 0
+            else:
+                misses += 1
+            if left <= 0 or misses > _MISSES:
+                break
+        return sorted(chosen)
+
+    def _joined(self, chosen: Iterable[int]) -> str:
+        return _joined(self._text, [self._spans[at] for at in chosen], self._marker)
 
 
-def _spans(text: str, size: int) -> list[Span]:
+def _spans(text: str, found: Iterable[Span], size: int) -> list[Span]:
     """The sentences that say something; in pieces, where they have more than `size` characters."""
     spans: list[Span] = []
-    for sentence in sentences(text):
+    for sentence in found:
         is_long = sentence.end - sentence.start > size
         for part in pieces(text, sentence, max(size // _PIECES, _LEAST_PIECE)) if is_long else [sentence]:
             if not text[part.start : part.end].isspace():
@@ -92,28 +134,6 @@ def _spans(text: str, size: int) -> list[Span]:
             elif spans:
                 spans[-1] = Span(spans[-1].start, part.end)
     return spans
-
-
-def _chosen(
-    text: str, spans: Sequence[Span], order: Iterable[int], room: int, counter: Counter, marker: str
-) -> set[int]:
-    """The best span, and those of the others that fit in `room` with their markers, if counts added up."""
-    gap = counter.count(f" {marker}") if marker else 0
-    chosen: set[int] = set()
-    left = room - gap
-    misses = 0
-    for at in order:
-        beside = (at == 0 or at - 1 in chosen) + (at == len(spans) - 1 or at + 1 in chosen)
-        cost = counter.count(text[spans[at].start : spans[at].end]) + gap * (1 - beside)
-        if cost <= left or not chosen:
-            chosen.add(at)
-            left -= cost
-            misses = 0
-        else:
-            misses += 1
-        if left <= 0 or misses > _MISSES:
-            break
-    return chosen
 
 
 def _joined(text: str, spans: Iterable[Span], marker: str) -> str:
