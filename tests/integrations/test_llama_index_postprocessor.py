@@ -472,6 +472,13 @@ def test_the_bundled_tokenizer_counts_where_none_is_set():
     assert contexts[0].tokens == token_counter("cl100k_base").count(shown(nodes))
 
 
+def test_a_node_without_a_place_for_a_score_is_named():
+    with pytest.raises(
+        ConfigError, match=r"nodes\[1\] must be a NodeWithScore, such as NodeWithScore\(node=...\)"
+    ):
+        ContextPostprocessor().postprocess_nodes([node("Fish."), TextNode(text="Cats.")], query_str="q")
+
+
 # --- options ---
 
 

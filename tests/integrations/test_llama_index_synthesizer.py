@@ -386,6 +386,27 @@ def test_a_thing_that_cannot_be_asked_is_named_by_its_place_with_what_would_do()
         synthesizer(sources=[lambda query: [], 5])
 
 
+@pytest.mark.parametrize("query", ["", " \n", QueryBundle(""), 5, None])
+async def test_a_question_that_is_none_is_refused(query: Any):
+    refusal = "query must be a text that is not empty, or a QueryBundle with one"
+
+    with pytest.raises(ConfigError, match=refusal):
+        synthesizer().synthesize(query, NODES)
+    with pytest.raises(ConfigError, match=refusal):
+        await synthesizer().asynthesize(query, NODES)
+    with pytest.raises(ConfigError, match=refusal):
+        synthesizer().build(query, NODES)
+
+
+def test_a_node_without_a_place_for_a_score_is_named():
+    with pytest.raises(
+        ConfigError, match=r"nodes\[1\] must be a NodeWithScore, such as NodeWithScore\(node=...\)"
+    ):
+        synthesizer().build(QUESTION, [NODES[0], TextNode(text="Fish swim.")])
+    with pytest.raises(ConfigError, match="nodes must be a list of NodeWithScore"):
+        synthesizer().build(QUESTION, NODES[0])
+
+
 def test_its_skeleton_is_not_changed_through_prompts():
     assert synthesizer().get_prompts() == {}
     with pytest.raises(ConfigError, match=r"the skeleton is config\.template"):

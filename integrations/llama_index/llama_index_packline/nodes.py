@@ -10,7 +10,15 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from llama_index.core.schema import BaseNode, MediaResource, MetadataMode, Node, NodeWithScore, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    MediaResource,
+    MetadataMode,
+    Node,
+    NodeWithScore,
+    QueryBundle,
+    TextNode,
+)
 
 from packline import ConfigError, ContextPacket, Kind, Verdict
 from packline.scores import ScorePolicy, relevance_of
@@ -166,3 +174,24 @@ def checked_mode(mode: object) -> MetadataMode:
     if mode not in list(MetadataMode):
         raise ConfigError("metadata_mode", mode, f"one of {', '.join(repr(m.value) for m in MetadataMode)}")
     return MetadataMode(mode)
+
+
+def check_nodes(nodes: object) -> None:
+    """Raise `ConfigError` if `nodes` is no list of `NodeWithScore`."""
+    if not isinstance(nodes, (list, tuple)):
+        raise ConfigError("nodes", nodes, "a list of NodeWithScore")
+    for place, node in enumerate(nodes):
+        if not isinstance(node, NodeWithScore):
+            raise ConfigError(f"nodes[{place}]", node, "a NodeWithScore, such as NodeWithScore(node=...)")
+
+
+def question_of(query: object) -> str:
+    """The question without the line breaks that tools leave at its end.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    text = query.query_str if isinstance(query, QueryBundle) else query
+    if not isinstance(text, str) or not text.strip():
+        raise ConfigError("query", query, "a text that is not empty, or a QueryBundle with one")
+    return text.strip()

@@ -14,7 +14,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index_packline.counting import counter_of
 from llama_index_packline.events import ContextEvent, dispatcher
 from llama_index_packline.memory import aread_memory, block_sources, checked
-from llama_index_packline.nodes import Dates, check_dates, packets_of_nodes
+from llama_index_packline.nodes import Dates, check_dates, check_nodes, packets_of_nodes
 from packline import Context, ContextBuilder, ContextConfig, Failure, Relevance, Request, Source
 from packline.attempt import Call, Outcome, asettle, settle
 from packline.compression import Summarizer
@@ -70,6 +70,7 @@ class Packing:
 
     def builder(self, nodes: Sequence[NodeWithScore]) -> ContextBuilder:
         """The core's builder, with `nodes` as one more source."""
+        check_nodes(nodes)
         packets = packets_of_nodes(
             nodes,
             metadata_mode=self.metadata_mode,

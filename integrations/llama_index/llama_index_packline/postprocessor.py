@@ -22,6 +22,7 @@ from llama_index_packline.events import dispatcher, reranked, reranking
 from llama_index_packline.nodes import (
     DATE_KEYS,
     check_dates,
+    check_nodes,
     checked_mode,
     entry,
     has_text,
@@ -155,7 +156,8 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        question = _question(query_bundle)
+        question = "" if query_bundle is None else query_bundle.query_str.strip()
+        check_nodes(nodes)
         reranking(question, nodes, self.class_name())
         chosen, context = self._choose(nodes, question)
         reranked(chosen, context)
@@ -166,7 +168,8 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         """The same without blocking the event loop: choosing takes the processor, so it has a thread."""
-        question = _question(query_bundle)
+        question = "" if query_bundle is None else query_bundle.query_str.strip()
+        check_nodes(nodes)
         reranking(question, nodes, self.class_name())
         chosen, context = await asyncio.to_thread(self._choose, nodes, question)
         reranked(chosen, context)
@@ -212,11 +215,6 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
             order=self.order,
             written=partial(entry, metadata_mode=self.metadata_mode),
         )
-
-
-def _question(query: QueryBundle | None) -> str:
-    """The question without the line breaks that tools leave at its end; empty where there is none."""
-    return "" if query is None else query.query_str.strip()
 
 
 def _weights(recency_weight: Any) -> dict[str, float]:

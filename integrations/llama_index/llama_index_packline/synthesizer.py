@@ -18,12 +18,12 @@ from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
 from llama_index.core.llms import LLM
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.response_synthesizers.base import BaseSynthesizer
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, QueryType, TextNode
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryType, TextNode
 from llama_index.core.types import RESPONSE_TEXT_TYPE
 
 from llama_index_packline.answers import aask, apieces, ask, pieces
 from llama_index_packline.events import dispatcher
-from llama_index_packline.nodes import DATE_KEYS, Dates, checked_mode, used_nodes
+from llama_index_packline.nodes import DATE_KEYS, Dates, checked_mode, question_of, used_nodes
 from llama_index_packline.options import scorer
 from llama_index_packline.packing import Packing
 from llama_index_packline.sources import sources_of
@@ -60,7 +60,8 @@ class ContextSynthesizer(BaseSynthesizer):
             each call.
         summarizer: Text to shorter text, plain or asynchronous; None: shortening is extractive.
         now: From when ages are measured; None: the present.
-        streaming: Answer in pieces.
+        streaming: Answer in pieces. It is said here: an engine's own `streaming=True` does not reach a
+            synthesizer that it is given.
         output_cls: Answer with such an object.
         empty_response: The answer where there is nothing at all to answer from.
 
@@ -118,13 +119,14 @@ class ContextSynthesizer(BaseSynthesizer):
 
         Raises:
             BudgetError: Question, instructions and skeleton alone need more than `max_tokens`.
+            ConfigError: The question is empty, or a node is no `NodeWithScore`.
         """
-        return self._packing.build(_question(query), nodes, self._instructions or self._llm.system_prompt)
+        return self._packing.build(question_of(query), nodes, self._instructions or self._llm.system_prompt)
 
     async def abuild(self, query: QueryType, nodes: Sequence[NodeWithScore] = ()) -> Context:
         """The same as `build`, awaited."""
         instructions = self._instructions or self._llm.system_prompt
-        return await self._packing.abuild(_question(query), nodes, instructions)
+        return await self._packing.abuild(question_of(query), nodes, instructions)
 
     def synthesize(
         self,
@@ -134,8 +136,8 @@ class ContextSynthesizer(BaseSynthesizer):
         **response_kwargs: Any,
     ) -> RESPONSE_TYPE:
         """Pack the prompt, ask the model, and say which nodes were used."""
+        payload: dict[str, Any] = {EventPayload.QUERY_STR: question_of(query)}
         dispatcher.event(SynthesizeStartEvent(query=query))
-        payload: dict[str, Any] = {EventPayload.QUERY_STR: _question(query)}
         with self._callback_manager.event(CBEventType.SYNTHESIZE, payload=payload) as event:
             context = self.build(query, nodes)
             answer = self._ask(context, **response_kwargs)
@@ -152,8 +154,8 @@ class ContextSynthesizer(BaseSynthesizer):
         **response_kwargs: Any,
     ) -> RESPONSE_TYPE:
         """The same as `synthesize`, awaited."""
+        payload: dict[str, Any] = {EventPayload.QUERY_STR: question_of(query)}
         dispatcher.event(SynthesizeStartEvent(query=query))
-        payload: dict[str, Any] = {EventPayload.QUERY_STR: _question(query)}
         with self._callback_manager.event(CBEventType.SYNTHESIZE, payload=payload) as event:
             context = await self.abuild(query, nodes)
             answer = await self._aask(context, **response_kwargs)
@@ -213,10 +215,6 @@ def _check(llm: object, instructions: object, output_cls: object, streaming: obj
     for name, text in (("system_instructions", instructions), ("empty_response", empty)):
         if text is not None and not isinstance(text, str):
             raise ConfigError(name, text, "a text, or None")
-
-
-def _question(query: QueryType) -> str:
-    return (query.query_str if isinstance(query, QueryBundle) else query).strip()
 
 
 def _nodes(texts: Sequence[str]) -> list[NodeWithScore]:
