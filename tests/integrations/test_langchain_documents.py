@@ -241,3 +241,11 @@ def test_the_settings_of_a_retriever_can_be_set_for_one_call():
 def test_a_value_that_pydantic_refuses_is_refused_in_the_words_of_all_others():
     with pytest.raises(ConfigError, match=r"^order must be 'score', 'given' or 'ends', got 'newest'$"):
         ContextCompressor(order="newest")
+
+
+@pytest.mark.parametrize("query", ["", " ", None])
+async def test_documents_cannot_be_chosen_for_no_query(query: Any):
+    with pytest.raises(ConfigError, match="query must be a text that is not empty"):
+        ContextCompressor().compress_documents([FISH], query)
+    with pytest.raises(ConfigError, match="query must be a text that is not empty"):
+        await ContextCompressor().acompress_documents([FISH], query)

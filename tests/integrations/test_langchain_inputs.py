@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from langchain_packline import ContextBuilder, Gather
@@ -174,6 +181,33 @@ async def test_a_wrong_shape_gets_an_error_that_lists_the_right_ones(value: Any,
 
 def test_the_same_question_under_two_names_is_no_contradiction():
     assert request_for({"question": QUESTION, "input": QUESTION}).question == QUESTION
+
+
+def test_messages_put_together_from_a_stream_are_the_messages_that_they_are():
+    call = {"name": "look", "args": '{"x": 1}', "id": "1", "index": 0, "type": "tool_call_chunk"}
+    streamed = [
+        HumanMessageChunk("Hi"),
+        AIMessageChunk("Hel") + AIMessageChunk("lo"),
+        AIMessageChunk("", tool_call_chunks=[call]),
+        ToolMessage("blue", tool_call_id="1"),
+    ]
+
+    chat = ContextBuilder(layout="chat").invoke({"question": QUESTION, "chat_history": streamed})
+    asked = request_for([*streamed, HumanMessageChunk(QUESTION)])
+
+    assert [(type(message), message.content) for message in chat.messages[1:-1]] == [
+        (HumanMessage, "Hi"),
+        (AIMessage, "Hello"),
+        (AIMessage, ""),
+        (ToolMessage, "blue"),
+    ]
+    assert chat.messages[3].tool_calls[0]["args"] == {"x": 1}
+    assert (asked.question, len(asked.history)) == (QUESTION, 3)
+
+
+def test_an_answer_in_place_of_a_question_is_refused_with_the_way_out():
+    with pytest.raises(ConfigError, match=r"behind a model, put StrOutputParser\(\) before it"):
+        request_for(AIMessage("What is pandas?"))
 
 
 def test_now_is_a_setting_of_the_call():

@@ -7,9 +7,10 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.prompt_values import PromptValue
 
+from langchain_packline.memory import wholes
 from packline import ConfigError, ContextPacket, Source, SourceError
 from packline.conversation import read_message
 from packline.sources import packets_of
@@ -57,6 +58,8 @@ def asked_of(value: object) -> Asked:
         return Asked(value)
     if isinstance(value, PromptValue):
         return _spoken(value.to_messages())
+    if isinstance(value, AIMessage):
+        raise ConfigError("input", value, "a question: behind a model, put StrOutputParser() before it")
     if isinstance(value, BaseMessage):
         return _spoken([value])
     if isinstance(value, Mapping):
@@ -95,6 +98,7 @@ def _one_of(value: Mapping[str, object], names: Sequence[str]) -> tuple[str, obj
 
 def _spoken(messages: Sequence[object], name: str = "input") -> Asked:
     """A conversation: the last human message is the question, leading system messages are instructions."""
+    messages = wholes(messages)
     roles = [read_message(message, f"{name}[{place}]").role for place, message in enumerate(messages)]
     if "user" not in roles:
         raise ConfigError(name, messages, "a list in which the last human message is the question")

@@ -17,7 +17,7 @@ from langchain_packline.options import STRICT
 from langchain_packline.passages import documents_of, packed
 from langchain_packline.settings import PassageSettings
 from langchain_packline.tracing import aannounce, announce
-from packline import Context, Draft, Gathered, Relevance, Request, acompress, compress, gather
+from packline import ConfigError, Context, Draft, Gathered, Relevance, Request, acompress, compress, gather
 from packline.template import Order
 from packline.tokens import Counter
 
@@ -96,6 +96,8 @@ class ContextCompressor(PassageSettings, BaseDocumentCompressor):
         return documents_of(context, draft), context
 
     def _draft(self, documents: Sequence[Document], query: str) -> Draft:
+        if not isinstance(query, str) or not query.strip():
+            raise ConfigError("query", query, "a text that is not empty")
         gathered: Gathered = gather(Request.of(query, custom_packets=packets_given(documents, "documents")))
         return packed(
             gathered,

@@ -11,9 +11,11 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from langchain_core.messages import BaseMessageChunk, message_chunk_to_message
+
 from packline import ConfigError
 
-__all__ = ["amessages_of", "holds_messages", "messages_of"]
+__all__ = ["amessages_of", "holds_messages", "messages_of", "wholes"]
 
 _EXPECTED = (
     "a list of messages, an object with messages (or aget_messages), or a state or snapshot with messages"
@@ -65,7 +67,7 @@ def _found(thing: object, name: str) -> Iterable[object] | None:
     if thing is None:
         return ()
     if isinstance(thing, (list, tuple)) and not hasattr(thing, "checkpoint"):
-        return thing
+        return wholes(thing)
     state = _state(thing)
     return _list(state.get("messages", ()), thing, name) if state is not None else None
 
@@ -85,4 +87,9 @@ def _state(thing: object) -> Mapping[str, object] | None:
 def _list(messages: object, thing: object, name: str) -> Iterable[object]:
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise ConfigError(name, thing, _EXPECTED)
-    return messages
+    return wholes(messages)
+
+
+def wholes(messages: Iterable[object]) -> list[object]:
+    """The messages; one that was put together from the pieces of a stream as the message that it is."""
+    return [message_chunk_to_message(m) if isinstance(m, BaseMessageChunk) else m for m in messages]
