@@ -7,34 +7,21 @@ that needs repair.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from datetime import datetime
+from typing import TYPE_CHECKING
 
-from packline.attempt import Call, settle
-from packline.chroma.checks import (
-    check_metadata,
-    check_name,
-    check_share,
-    check_text,
-    check_timestamp,
-    check_whole,
-    read_metadata,
-)
+from packline.chroma.checks import check_share, check_text, check_whole, read_metadata
 from packline.chroma.collection import Collection
 from packline.chroma.connection import connect
-from packline.chroma.ingesting import Found, Ingested, digest, find
+from packline.chroma.ingesting import Ingested, find
+from packline.chroma.intake import Intake
 from packline.chroma.progress import tracked
-from packline.chroma.reading import Document, Page, read
 from packline.chroma.rows import Row
-from packline.chroma.splitting import Passage, split
-from packline.chroma.writing import Writing
-from packline.errors import ConfigError, PacklineError
+from packline.chroma.store import Store
+from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
 
 if TYPE_CHECKING:
@@ -42,12 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["KnowledgeBase"]
 
-_FORMAT = "1"  # another one makes every file new
-_LONGEST_READ = 120.0  # seconds; a broken PDF can keep a parser busy for ever
 _SHOWN = ("source", "position", "page", "title", "heading")
 
 
-class KnowledgeBase:
+class KnowledgeBase(Store):
     """Documents on Chroma; as a source it gives evidence.
 
     Args:
@@ -93,7 +78,7 @@ class KnowledgeBase:
         self._chunk_tokens = chunk_tokens
         self.gather_limit, self.gather_min_score = gather_limit, gather_min_score
         self._adding = threading.Lock()
-        self._collection = Collection(connect(path, client), name, embed, _packet)
+        super().__init__(Collection(connect(path, client), name, embed, _packet))
 
     def add(
         self,
@@ -115,14 +100,12 @@ class KnowledgeBase:
         """
         search = find(paths)
         with self._adding:
-            writing = Writing(self._collection)
-            writing.failed += search.failed
+            intake = Intake(self._collection, self._chunk_tokens)
+            intake.fail(search.failed)
             for file in tracked(search.files, "Reading files", progress):
-                self._add_file(file, writing)
-            seen = {_key(file.path) for file in search.files}
-            for folder in search.folders:
-                writing.remove_gone(folder, seen)
-            return writing.report()
+                intake.file(file)
+            intake.remove_gone(search)
+            return intake.report()
 
     def add_text(
         self,
@@ -163,10 +146,10 @@ class KnowledgeBase:
         none = [None] * len(texts)
         items = list(zip(texts, sources or none, metadatas or none, timestamps or none, strict=True))
         with self._adding:
-            writing = Writing(self._collection)
-            for text, source, metadata, timestamp in tracked(items, "Adding texts", progress):
-                self._add_text(check_text("text", text), source, metadata, timestamp, writing)
-            return writing.report()
+            intake = Intake(self._collection, self._chunk_tokens)
+            for item in tracked(items, "Adding texts", progress):
+                intake.text(*item)
+            return intake.report()
 
     def remove(self, source: str) -> Ingested:
         """Remove what was added under that name, whole folders too: everything below `source`.
@@ -206,79 +189,6 @@ class KnowledgeBase:
     def gather(self, query: str) -> list[ContextPacket]:
         """The candidates that it gives as a source: `gather_limit` of them, from `gather_min_score`."""
         return self.search(query, self.gather_limit, self.gather_min_score)
-
-    async def agather(self, query: str) -> list[ContextPacket]:
-        """The same as `gather`, in a thread."""
-        return await asyncio.to_thread(self.gather, query)
-
-    def __len__(self) -> int:
-        """How many passages there are."""
-        return len(self._collection)
-
-    def __bool__(self) -> bool:
-        """True: an empty store is still one."""
-        return True
-
-    def close(self) -> None:
-        """Let go of the store's files; one in memory is then gone. A client that was given stays open."""
-        self._collection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"KnowledgeBase({self._collection})"
-
-    def _add_file(self, file: Found, writing: Writing) -> None:
-        try:
-            data = file.path.read_bytes()
-            changed = datetime.fromtimestamp(file.path.stat().st_mtime, UTC)
-        except OSError as error:
-            writing.fail(file.source, error)
-            return
-        key, content = _key(file.path), digest(data, _FORMAT, str(self._chunk_tokens))
-        if writing.holds(key, content, file.source):
-            return
-        reading = Call(file.source, _LONGEST_READ, lambda: self._passages(read(file.path.suffix, data)))
-        [outcome] = settle([reading])
-        if outcome.value is None:
-            writing.fail(file.source, outcome.error or PacklineError("could not be read"), key)
-            return
-        fields = {"source": file.source, "file": file.path.as_posix(), "timestamp": changed.isoformat()}
-        writing.put(key, content, file.source, outcome.value, fields)
-
-    def _add_text(
-        self,
-        text: str,
-        source: str | None,
-        metadata: Mapping[str, object] | None,
-        timestamp: datetime | None,
-        writing: Writing,
-    ) -> None:
-        fields = {"metadata": check_metadata(metadata), "timestamp": check_timestamp(timestamp)}
-        source = f"text-{digest(text)}" if source is None else check_name("source", source)
-        key = digest("text", source)
-        content = digest(text, *fields.values(), _FORMAT, str(self._chunk_tokens))
-        if writing.holds(key, content, source):
-            return
-        if not text.strip():
-            writing.fail(source, PacklineError("holds no text"), key)
-            return
-        markdown = source.lower().endswith((".md", ".markdown"))
-        passages = self._passages(Document((Page(text),), markdown=markdown))
-        writing.put(key, content, source, passages, {**fields, "source": source})
-
-    def _passages(self, document: Document) -> list[Passage]:
-        return split(document, self._chunk_tokens)
-
-
-def _key(path: Path) -> str:
-    return digest("file", path.as_posix())
 
 
 def _packet(row: Row) -> ContextPacket:

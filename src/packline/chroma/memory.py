@@ -5,29 +5,26 @@ Each user's memories are a collection of their own. No search filters by user, s
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
-import secrets
-import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from packline.chroma.checks import (
-    check_metadata,
-    check_name,
-    check_share,
-    check_text,
-    check_timestamp,
-    check_whole,
-    read_metadata,
-)
+from packline.chroma.checks import check_name, check_share, check_text, check_whole
 from packline.chroma.collection import Collection
 from packline.chroma.connection import connect
-from packline.chroma.rows import Row
+from packline.chroma.remembered import (
+    Findable,
+    Forgettable,
+    MemoryType,
+    check_before,
+    check_types,
+    moment_of,
+    packet_of,
+    remembered,
+)
+from packline.chroma.store import Store
 from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
 
@@ -36,11 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryStore", "MemoryType"]
 
-MemoryType = Literal["episodic", "semantic", "working"]
-_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
 
-
-class MemoryStore:
+class MemoryStore(Store):
     """The memories of one user on Chroma; as a source it gives memories.
 
     Args:
@@ -88,9 +82,8 @@ class MemoryStore:
         self.user_id = check_name("user_id", user_id)
         self.gather_limit, self.gather_min_importance = gather_limit, gather_min_importance
         scope = hashlib.sha256(user_id.encode("utf-8", "surrogatepass")).hexdigest()
-        self._collection = Collection(
-            connect(path, client), f"{check_name('name', name)}-{scope}", embed, _packet
-        )
+        called = f"{check_name('name', name)}-{scope}"
+        super().__init__(Collection(connect(path, client), called, embed, packet_of))
 
     def add(
         self,
@@ -116,16 +109,9 @@ class MemoryStore:
         Raises:
             ConfigError: The content is empty, or an argument is not what is said above.
         """
-        moment = check_timestamp(datetime.now(UTC) if timestamp is None else timestamp)
-        fields = {
-            "memory_type": _check_type(memory_type),
-            "importance": check_share("importance", importance),
-            "timestamp": moment,
-            "metadata": check_metadata(metadata),
-        }
-        identifier = f"memory-{time.time_ns():016x}{secrets.token_hex(4)}"
-        self._collection.add([Row(identifier, check_name("content", content), fields)])
-        return identifier
+        row = remembered(content, memory_type, importance, timestamp, metadata)
+        self._collection.add([row])
+        return row.id
 
     def search(
         self,
@@ -154,15 +140,15 @@ class MemoryStore:
         check_whole("limit", limit)
         check_share("min_importance", min_importance)
         check_share("min_score", min_score)
-        only = _Only(min_importance, _check_types(memory_types))
+        only = Findable(min_importance, check_types(memory_types))
         hits = self._collection.search(query, limit=limit, only=only)
         return [hit.scored() for hit in hits if hit.score >= min_score][:limit]
 
     def recent(self, n: int = 10) -> list[ContextPacket]:
         """The `n` newest memories by their timestamps, newest first; of equal ones the later added first."""
         check_whole("n", n)
-        rows = sorted(self._collection.rows(), key=lambda row: (_moment(row), row.id), reverse=True)
-        return [_packet(row) for row in rows[:n]]
+        rows = sorted(self._collection.rows(), key=lambda row: (moment_of(row), row.id), reverse=True)
+        return [packet_of(row) for row in rows[:n]]
 
     def forget(
         self,
@@ -190,21 +176,15 @@ class MemoryStore:
         Raises:
             ConfigError: Nothing is given, or `all` with something else.
         """
-        before = _check_before(older_than, now)
+        before = check_before(older_than, now)
         below = None if below_importance is None else check_share("below_importance", below_importance)
-        types = _check_types(memory_types)
+        types = check_types(memory_types)
         given = [condition for condition in (id, before, below, memory_types) if condition is not None]
         if bool(all) == bool(given):
             expected = "either all=True, or some of id, older_than, below_importance, memory_types"
             raise ConfigError("what to forget", {"all": all, "others": len(given)}, expected)
-        gone = [
-            row.id
-            for row in self._collection.rows()
-            if (id is None or row.id == id)
-            and (before is None or _moment(row) < before)
-            and (below is None or _importance(row) < below)
-            and row.fields["memory_type"] in types
-        ]
+        forgettable = Forgettable(id, before, below, types)
+        gone = [row.id for row in self._collection.rows() if forgettable(row)]
         self._collection.delete(gone)
         return len(gone)
 
@@ -212,94 +192,5 @@ class MemoryStore:
         """The candidates that it gives as a source: `gather_limit` of them, from `gather_min_importance`."""
         return self.search(query, self.gather_limit, self.gather_min_importance)
 
-    async def agather(self, query: str) -> list[ContextPacket]:
-        """The same as `gather`, in a thread."""
-        return await asyncio.to_thread(self.gather, query)
-
-    def __len__(self) -> int:
-        """How many memories this user has."""
-        return len(self._collection)
-
-    def __bool__(self) -> bool:
-        """True: an empty store is still one."""
-        return True
-
-    def close(self) -> None:
-        """Let go of the store's files; one in memory is then gone. A client that was given stays open."""
-        self._collection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"MemoryStore({self.user_id!r}, {self._collection})"
-
-
-@dataclass(frozen=True, slots=True)
-class _Only:
-    """The memories that a search may find."""
-
-    min_importance: float
-    types: tuple[MemoryType, ...]
-
-    @property
-    def where(self) -> dict[str, Any]:
-        return {
-            "$and": [
-                {"importance": {"$gte": self.min_importance}},
-                {"memory_type": {"$in": list(self.types)}},
-            ]
-        }
-
-    def __call__(self, row: Row) -> bool:
-        return _importance(row) >= self.min_importance and row.fields["memory_type"] in self.types
-
-
-def _check_type(value: object) -> MemoryType:
-    for known in _TYPES:
-        if value == known:
-            return known
-    raise ConfigError("memory_type", value, f"one of {', '.join(_TYPES)}")
-
-
-def _check_types(values: Iterable[object] | None) -> tuple[MemoryType, ...]:
-    if values is None:
-        return _TYPES
-    types = tuple(map(_check_type, [values] if isinstance(values, str) else values))
-    if not types:
-        raise ConfigError("memory_types", types, f"some of {', '.join(_TYPES)}, or None for all")
-    return types
-
-
-def _check_before(older_than: object, now: datetime | None) -> datetime | None:
-    if older_than is None:
-        return None
-    if isinstance(older_than, timedelta):
-        return (datetime.now(UTC) if now is None else now.astimezone()) - older_than
-    if isinstance(older_than, datetime):
-        return older_than.astimezone() if older_than.tzinfo is None else older_than
-    raise ConfigError("older_than", older_than, "a datetime or a timedelta")
-
-
-def _importance(row: Row) -> float:
-    return float(row.fields["importance"])
-
-
-def _moment(row: Row) -> datetime:
-    return datetime.fromisoformat(str(row.fields["timestamp"]))
-
-
-def _packet(row: Row) -> ContextPacket:
-    known = {name: row.fields[name] for name in ("memory_type", "importance")}
-    return ContextPacket(
-        row.text,
-        timestamp=_moment(row),
-        metadata={**read_metadata(row.fields["metadata"]), **known},
-        kind=Kind.MEMORY,
-        id=row.id,
-    )
