@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import ModelRequest
+from langchain.agents.middleware import ModelRequest, dynamic_prompt
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
@@ -314,6 +314,19 @@ def test_system_prompt_and_tools_are_counted():
     assert size(free) > 240
     assert size(with_prompt) <= 200
     assert size(with_tools) < size(free)
+
+
+@dynamic_prompt
+def long_prompt(request: ModelRequest) -> str:
+    """A system prompt that other middleware sets."""
+    return "s" * 300
+
+
+def test_a_system_prompt_that_other_middleware_sets_is_counted_where_packing_stands_last():
+    agent = create_agent(Strict(answers=[AIMessage("Yes.")]), middleware=[long_prompt, limited(200)])
+
+    with pytest.raises(BudgetError, match="system prompt"):
+        agent.invoke({"messages": [HumanMessage("Rain?")]})
 
 
 def test_what_must_stand_and_does_not_fit_is_an_error_that_says_what_is_largest():

@@ -49,6 +49,9 @@ class ContextMiddleware(AgentMiddleware):
 
     Sources are asked once for a question, not on each call of the model within it.
 
+    Put it last in an agent's list of middleware, so that it counts the system prompt and the tools that
+    others set; what one behind it adds is not counted.
+
     Args:
         options: Those of `langchain_packline.ContextBuilder`: `config` or single settings, `sources`,
             `relevance`, `token_counter`, `summarizer`. The layout is always "chat".
