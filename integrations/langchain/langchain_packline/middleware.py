@@ -12,21 +12,18 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables.config import ensure_config
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langchain_packline.builder import ContextBuilder
 from langchain_packline.inputs import request_of
-from langchain_packline.prompts import prompt_value
 from langchain_packline.stages import Compress, Gather, Select, Structure
 from langchain_packline.toolloop import ToolLoop
 from langchain_packline.tracing import aannounce, announce
-from packline import BudgetError, Context, Draft, Gathered, Request
+from langchain_packline.turn import Head, Turn
+from packline import BudgetError, Draft
 from packline.conversation import read_message
 from packline.prompt import Prompt, fixed_bodies
 
@@ -73,7 +70,7 @@ class ContextMiddleware(AgentMiddleware):
         )
         self._compress = Compress(config=self._config, summarizer=builder.summarizer)
         self._counter = self._select.counter
-        self._heads: OrderedDict[int, _Head] = OrderedDict()
+        self._heads: OrderedDict[int, Head] = OrderedDict()
         self._lock = threading.Lock()
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
@@ -81,7 +78,7 @@ class ContextMiddleware(AgentMiddleware):
         turn = self._turn(request)
         if turn.question is None:
             return handler(request.override(messages=turn.loop.messages))
-        head = self._known(turn) or _Head(self._gather.invoke(turn.request()))
+        head = self._known(turn) or Head(self._gather.invoke(turn.request()))
         if not turn.fits(head):
             context = self._compress.context(self._draft(head, turn))
             announce(context)
@@ -95,14 +92,14 @@ class ContextMiddleware(AgentMiddleware):
         turn = self._turn(request)
         if turn.question is None:
             return await handler(request.override(messages=turn.loop.messages))
-        head = self._known(turn) or _Head(await self._gather.ainvoke(turn.request()))
+        head = self._known(turn) or Head(await self._gather.ainvoke(turn.request()))
         if not turn.fits(head):
             context = await self._compress.acontext(self._draft(head, turn))
             await aannounce(context)
             head = self._kept(turn, dataclasses.replace(head, context=context))
         return await handler(request.override(messages=turn.messages(head)))
 
-    def _turn(self, request: ModelRequest[Any]) -> _Turn:
+    def _turn(self, request: ModelRequest[Any]) -> Turn:
         """The request taken apart: the question, what came before it and what has come since."""
         messages: list[BaseMessage] = list(request.messages)
         at = max((n for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
@@ -110,7 +107,7 @@ class ContextMiddleware(AgentMiddleware):
         costs = {"system prompt": self._system_tokens(request), "tools": self._tool_tokens(request)}
         if at < 0:
             room = self._config.budget("") - sum(costs.values())
-            return _Turn(None, (), self._within(loop, room, ""), room)
+            return Turn(None, (), self._within(loop, room, ""), room)
         asked = request_of([messages[at]])
         bare = Prompt.of(
             self._config.template,
@@ -126,7 +123,7 @@ class ContextMiddleware(AgentMiddleware):
             raise BudgetError(sum(costs.values()), max_tokens, max(costs, key=lambda name: costs[name]))
         before = (*messages[:at], *loop.broken)
         kept = self._within(loop, room - least, asked.question)
-        return _Turn(messages[at], before, kept, room, bare.messages[-1].content, least)
+        return Turn(messages[at], before, kept, room, bare.messages[-1].content, least)
 
     def _within(self, loop: ToolLoop, room: int, question: str) -> ToolLoop:
         return loop.within(
@@ -146,88 +143,20 @@ class ContextMiddleware(AgentMiddleware):
         schemas = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in request.tools]
         return sum(self._counter.count(json.dumps(schema, ensure_ascii=False)) for schema in schemas)
 
-    def _draft(self, head: _Head, turn: _Turn) -> Draft:
+    def _draft(self, head: Head, turn: Turn) -> Draft:
         """What is to stand before the loop. The second time it leaves room for twice what the loop takes."""
         room = turn.room - turn.loop.tokens * (1 if head.context is None else 2)
         selection = self._select.invoke(head.gathered, max_tokens=max(room, turn.least))
         return Structure().invoke(selection)
 
-    def _known(self, turn: _Turn) -> _Head | None:
+    def _known(self, turn: Turn) -> Head | None:
         with self._lock:
             return self._heads.get(turn.key)
 
-    def _kept(self, turn: _Turn, head: _Head) -> _Head:
+    def _kept(self, turn: Turn, head: Head) -> Head:
         with self._lock:
             self._heads[turn.key] = head
             self._heads.move_to_end(turn.key)
             while len(self._heads) > _REMEMBERED:
                 self._heads.popitem(last=False)
         return head
-
-
-@dataclass(frozen=True)
-class _Head:
-    """What stands before the tool loop: what was gathered for it, and what it was packed into."""
-
-    gathered: Gathered
-    context: Context | None = None
-
-
-@dataclass(frozen=True)
-class _Turn:
-    """One call of the model.
-
-    Args:
-        question: The last human message; None where no human has spoken.
-        before: The conversation before it, and calls since then that cannot stand as messages.
-        loop: What has come since the question, as far as it fits.
-        room: Tokens for all messages but the system message.
-        bare: The question as it stands where nothing is added to it.
-        least: Tokens that it needs.
-    """
-
-    question: BaseMessage | None
-    before: tuple[BaseMessage, ...]
-    loop: ToolLoop
-    room: int
-    bare: str = ""
-    least: int = 0
-
-    def request(self) -> Request:
-        """What the core is asked."""
-        return request_of({"question": self.question, "chat_history": self.before}, ensure_config())
-
-    @cached_property
-    def key(self) -> int:
-        """The same for all calls of the model for one question: a hash of who said what, and whose it is."""
-        said = tuple(map(_said, (*self.before, self.question)))
-        configurable = ensure_config().get("configurable", {})
-        whose = tuple(
-            (name, value)
-            for name, value in sorted(configurable.items())
-            if not name.startswith(("__", "checkpoint")) and isinstance(value, (str, int, float, bool))
-        )
-        return hash((said, whose))
-
-    def fits(self, head: _Head) -> bool:
-        """Whether what was packed before still leaves room for the loop."""
-        return head.context is not None and head.context.tokens + self.loop.tokens <= self.room
-
-    def messages(self, head: _Head) -> list[Any]:
-        """What the model gets to see."""
-        assert head.context is not None
-        assert self.question is not None
-        own = [message.role == "system" and message.origin is None for message in head.context.messages]
-        *before, question = prompt_value(head.context).messages[int(own[0]) :]
-        asked = self.question
-        if head.context.messages[-1].content != self.bare:
-            asked = asked.model_copy(update={"content": question.content})
-        return [*before, asked, *self.loop.messages]
-
-
-def _said(message: BaseMessage | None) -> tuple[object, ...]:
-    assert message is not None
-    content = message.content if isinstance(message.content, str) else repr(message.content)
-    calls = repr(message.tool_calls) if isinstance(message, AIMessage) else ""
-    answers = message.tool_call_id if isinstance(message, ToolMessage) else ""
-    return message.type, message.id, content, calls, answers
