@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
@@ -199,6 +199,7 @@ def test_passages_of_pages_keep_their_page() -> None:
 
 
 @given(text=st.text(max_size=3_000), markdown=st.booleans(), tokens=st.integers(1, 200))
+@example(text="\x1f0\x80", markdown=False, tokens=1)  # white space to Python, not to the splitter
 def test_splitting_loses_nothing_but_white_space(text: str, markdown: bool, tokens: int) -> None:
     passages = split(Document((Page(text),), markdown=markdown), tokens)
 

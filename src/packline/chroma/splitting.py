@@ -52,6 +52,8 @@ def _passages(page: Page, markdown: bool, tokens: int) -> Iterator[Passage]:
     starts = [start for start, _ in headings]
     held: int | None = None
     for start, chunk in _chunks(text, markdown, tokens):
+        if not chunk.strip():  # control characters that Python, not the splitter, takes for white space
+            continue
         end = start + len(chunk)
         if held is None:
             held = start
