@@ -19,7 +19,7 @@ from packline.chroma.connection import Connection
 from packline.chroma.rows import Fields, Row, Snapshot, look, parts, read_rows
 from packline.chroma.searching import Filter, Hit, search
 from packline.embedding import Embedder, Vectors, embedding
-from packline.errors import ConfigError
+from packline.errors import ConfigError, PacklineError
 from packline.packet import ContextPacket
 
 if TYPE_CHECKING:
@@ -89,8 +89,17 @@ class Collection:
                 f"{self._connection.where} (or choose another path or name, and add everything anew)",
             )
 
+    def check_open(self, owner: str) -> None:
+        """Refuse what is asked of an `owner` that is closed: see `Connection.check_open`."""
+        self._connection.check_open(owner)
+
     def _handle(self) -> chromadb.Collection:
-        return self._connection.client.get_collection(self._name, embedding_function=None)
+        try:
+            return self._connection.client.get_collection(self._name, embedding_function=None)
+        except AttributeError as error:  # so Chroma's clients end that work in this process
+            raise PacklineError(
+                f"the Chroma client of {self._name!r} is closed: open another, and the store anew with it"
+            ) from error
 
     def __len__(self) -> int:
         return self._handle().count()

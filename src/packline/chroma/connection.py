@@ -16,14 +16,33 @@ __all__ = ["Connection", "connect"]
 
 
 class Connection:
-    """A client, and whether it is ours to close; `close` may be called twice."""
+    """A client, and whether it is ours to close; `close` may be called twice.
 
-    def __init__(self, client: ClientAPI, *, where: str, temporary: bool, ours: bool) -> None:
+    Args:
+        where: What to call the place.
+        given: What it was opened with, as an argument that can be typed.
+    """
+
+    def __init__(self, client: ClientAPI, *, where: str, given: str, ours: bool) -> None:
         self.client = client
         self.where = where
-        self.temporary = temporary
+        self.temporary = not given
+        self._given = given
         self._made: list[str] = []
         self.close = weakref.finalize(self, _release, client, self._made, ours)
+
+    def check_open(self, owner: str) -> None:
+        """Refuse what is asked of a store that is closed.
+
+        Raises:
+            PacklineError: It is, with what opens it again.
+        """
+        if self.close.alive:
+            return
+        way_out = f"is closed: open it again with {owner}({self._given}, ...)"
+        if self.temporary:
+            way_out = "is closed, and what it held in memory gone: make one anew, with a path to keep it"
+        raise PacklineError(f"this {owner} {way_out}")
 
     def made(self, name: str) -> None:
         """Remember a collection that ends with the connection."""
@@ -45,10 +64,10 @@ def connect(path: str | os.PathLike[str] | None, client: ClientAPI | None) -> Co
             raise ConfigError("path", path, "left out where a client is given")
         if not callable(getattr(client, "get_or_create_collection", None)):
             raise ConfigError("client", client, "a Chroma client, such as chromadb.HttpClient()")
-        return Connection(client, where="the client's store", temporary=False, ours=False)
+        return Connection(client, where="the client's store", given="client=...", ours=False)
     chromadb = _chromadb()
     if path is None:
-        return Connection(chromadb.EphemeralClient(), where="memory", temporary=True, ours=True)
+        return Connection(chromadb.EphemeralClient(), where="memory", given="", ours=True)
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise ConfigError("path", str(path), "a folder, or None for a store in memory")
@@ -58,7 +77,7 @@ def connect(path: str | os.PathLike[str] | None, client: ClientAPI | None) -> Co
         raise PacklineError(
             f"{folder} could not be opened ({error}): pass its client with client=..."
         ) from error
-    return Connection(opened, where=str(path), temporary=False, ours=True)
+    return Connection(opened, where=str(path), given=repr(str(path)), ours=True)
 
 
 def _chromadb() -> Any:

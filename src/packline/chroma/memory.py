@@ -193,4 +193,4 @@ class MemoryStore(Store):
         return self.search(query, self.gather_limit, self.gather_min_importance)
 
     def __repr__(self) -> str:
-        return f"MemoryStore({self.user_id!r}, {self._collection})"
+        return f"MemoryStore({self.user_id!r}, {self._kept})"

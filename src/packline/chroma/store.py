@@ -17,10 +17,18 @@ __all__ = ["Store"]
 
 
 class Store(ABC):
-    """What `KnowledgeBase` and `MemoryStore` have in common."""
+    """What `KnowledgeBase` and `MemoryStore` have in common.
+
+    Once it is closed, all that is asked of it but its `repr`, and to close it again, raises `PacklineError`.
+    """
 
     def __init__(self, collection: Collection) -> None:
-        self._collection = collection
+        self._kept = collection
+
+    @property
+    def _collection(self) -> Collection:
+        self._kept.check_open(type(self).__name__)
+        return self._kept
 
     @abstractmethod
     def gather(self, query: str) -> list[ContextPacket]:
@@ -39,10 +47,14 @@ class Store(ABC):
         return True
 
     def close(self) -> None:
-        """Let go of the store's files; one in memory is then gone. A client that was given stays open."""
-        self._collection.close()
+        """Let go of the store's files; one in memory is then gone. A client that was given stays open.
+
+        Closing it twice is no error.
+        """
+        self._kept.close()
 
     def __enter__(self) -> Self:
+        self._kept.check_open(type(self).__name__)
         return self
 
     def __exit__(
@@ -51,4 +63,4 @@ class Store(ABC):
         self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._collection})"
+        return f"{type(self).__name__}({self._kept})"
