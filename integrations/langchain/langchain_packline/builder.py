@@ -48,6 +48,7 @@ class _Build(GatherSettings, SelectSettings, CompressSettings, Stage[PromptInput
     _structure: Structure = PrivateAttr()
     _compress: Compress = PrivateAttr()
     _run_type: ClassVar[str | None] = "prompt"
+    _takes: ClassVar[Any] = PromptInput
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
@@ -89,10 +90,6 @@ class _Build(GatherSettings, SelectSettings, CompressSettings, Stage[PromptInput
         await areport(context, run_manager, config)
         return context
 
-    @property
-    def InputType(self) -> Any:  # noqa: N802
-        return PromptInput
-
 
 class ContextBuilder(_Build[ChatPromptValue]):
     """Packs the right context into a prompt: gather, select, structure, compress.
@@ -118,6 +115,7 @@ class ContextBuilder(_Build[ChatPromptValue]):
     """
 
     model_config = STRICT
+    _gives: ClassVar[Any] = ChatPromptValue
 
     def with_context(self) -> ContextBuilderWithContext:
         """The same, giving prompt and context, for chains that hand on their sources and the report.
@@ -137,15 +135,12 @@ class ContextBuilder(_Build[ChatPromptValue]):
     ) -> ChatPromptValue:
         return prompt_value(await self._abuilt(value, run_manager, config))
 
-    @property
-    def OutputType(self) -> type[ChatPromptValue]:  # noqa: N802
-        return ChatPromptValue
-
 
 class ContextBuilderWithContext(_Build[PromptAndContext]):
     """A `ContextBuilder` that gives `{"prompt": ChatPromptValue, "context": Context}`."""
 
     model_config = STRICT
+    _gives: ClassVar[Any] = PromptAndContext
 
     def _run(
         self, value: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig
@@ -158,10 +153,6 @@ class ContextBuilderWithContext(_Build[PromptAndContext]):
     ) -> PromptAndContext:
         context = await self._abuilt(value, run_manager, config)
         return {"prompt": prompt_value(context), "context": context}
-
-    @property
-    def OutputType(self) -> type[PromptAndContext]:  # noqa: N802
-        return PromptAndContext
 
     def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
         """A description: the context is no JSON."""

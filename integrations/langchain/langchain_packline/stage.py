@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.load.serializable import SerializedConstructor, SerializedNotImplemented
@@ -13,6 +13,7 @@ from pydantic import BaseModel, RootModel, create_model
 
 from langchain_packline.dumping import plain
 from langchain_packline.options import STRICT, Options
+from packline import Draft, Gathered, Selection
 
 __all__ = ["Stage", "described"]
 
@@ -34,6 +35,8 @@ class Stage(Options, RunnableSerializable[Input, Output], Generic[Input, Output]
         raise NotImplementedError
 
     _run_type: ClassVar[str | None] = None
+    _takes: ClassVar[Any] = Any
+    _gives: ClassVar[Any] = Any
 
     def invoke(
         self,
@@ -84,6 +87,24 @@ class Stage(Options, RunnableSerializable[Input, Output], Generic[Input, Output]
             return self
         return type(self)(**{**self.given(), **options})
 
+    @property
+    def InputType(self) -> Any:  # noqa: N802
+        return self._takes
+
+    @property
+    def OutputType(self) -> Any:  # noqa: N802
+        return self._gives
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
+        """What it takes; results of the core, which are no JSON, are described."""
+        own = _DESCRIBED.get(self._takes)
+        return own or cast("type[BaseModel]", super().get_input_schema(config))
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
+        """What it gives, in the same way."""
+        own = _DESCRIBED.get(self._gives)
+        return own or cast("type[BaseModel]", super().get_output_schema(config))
+
     @classmethod
     def is_lc_serializable(cls) -> bool:
         """Yes, where it holds nothing but settings."""
@@ -115,3 +136,10 @@ def _whole(pieces: list[Any]) -> Any:
 def described(name: str, description: str) -> type[BaseModel]:
     """A schema for results of the core, which are no JSON."""
     return create_model(name, __base__=RootModel[Any], __doc__=description)
+
+
+_DESCRIBED = {
+    Gathered: described("Gathered", "The candidates, as `packline.Gathered`."),
+    Selection: described("Selection", "What was chosen of them, as `packline.Selection`."),
+    Draft: described("Draft", "The prompt before it is made to fit, as `packline.Draft`."),
+}

@@ -5,12 +5,12 @@ Between the stages stand the results of the core, so any of them can be looked a
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel, PrivateAttr, SkipValidation
+from pydantic import PrivateAttr, SkipValidation
 
 from langchain_packline.inputs import PromptInput, arequest_of, request_of
 from langchain_packline.models import counter_of, scorer_of, summarizer_of
@@ -18,7 +18,7 @@ from langchain_packline.options import STRICT
 from langchain_packline.prompts import prompt_value
 from langchain_packline.settings import CompressSettings, GatherSettings, SelectSettings, TemplateOption
 from langchain_packline.sources import sources_of
-from langchain_packline.stage import Stage, described
+from langchain_packline.stage import Stage
 from langchain_packline.tracing import areport, report
 from packline import (
     ConfigError,
@@ -50,6 +50,8 @@ class Gather(GatherSettings, Stage[PromptInput, Gathered]):
     """
 
     model_config = STRICT
+    _takes: ClassVar[Any] = PromptInput
+    _gives: ClassVar[Any] = Gathered
 
     sources: Given = ()
     _sources: tuple[Source, ...] = PrivateAttr()
@@ -70,18 +72,6 @@ class Gather(GatherSettings, Stage[PromptInput, Gathered]):
         timeout, strict = settings.source_timeout, settings.strict
         return await agather(request, sources=self._sources, timeout=timeout, strict=strict)
 
-    @property
-    def InputType(self) -> Any:  # noqa: N802
-        return PromptInput
-
-    @property
-    def OutputType(self) -> type[Gathered]:  # noqa: N802
-        return Gathered
-
-    def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
-        """A description: it is no JSON."""
-        return _GATHERED
-
 
 class Select(SelectSettings, Stage[Gathered, Selection]):
     """Keep the best-scoring packets that fit in the budget.
@@ -92,6 +82,8 @@ class Select(SelectSettings, Stage[Gathered, Selection]):
     """
 
     model_config = STRICT
+    _takes: ClassVar[Any] = Gathered
+    _gives: ClassVar[Any] = Selection
 
     relevance: Given = "lexical"
     token_counter: Given = None
@@ -117,22 +109,6 @@ class Select(SelectSettings, Stage[Gathered, Selection]):
     ) -> Selection:
         return self._run(value, run_manager.get_sync(), config)
 
-    @property
-    def InputType(self) -> type[Gathered]:  # noqa: N802
-        return Gathered
-
-    @property
-    def OutputType(self) -> type[Selection]:  # noqa: N802
-        return Selection
-
-    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
-        """A description: it is no JSON."""
-        return _GATHERED
-
-    def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
-        """A description: it is no JSON."""
-        return _SELECTION
-
 
 class Structure(Stage[Selection, Draft]):
     """Put each kept packet in its section.
@@ -142,6 +118,8 @@ class Structure(Stage[Selection, Draft]):
     """
 
     model_config = STRICT
+    _takes: ClassVar[Any] = Selection
+    _gives: ClassVar[Any] = Draft
 
     template: TemplateOption = None
 
@@ -154,22 +132,6 @@ class Structure(Stage[Selection, Draft]):
     ) -> Draft:
         return self._run(value, run_manager.get_sync(), config)
 
-    @property
-    def InputType(self) -> type[Selection]:  # noqa: N802
-        return Selection
-
-    @property
-    def OutputType(self) -> type[Draft]:  # noqa: N802
-        return Draft
-
-    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
-        """A description: it is no JSON."""
-        return _SELECTION
-
-    def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
-        """A description: it is no JSON."""
-        return _DRAFT
-
 
 class Compress(CompressSettings, Stage[Draft, ChatPromptValue]):
     """Make the draft fit, and finish it as a prompt; what is not set here is as it was for Select.
@@ -181,6 +143,8 @@ class Compress(CompressSettings, Stage[Draft, ChatPromptValue]):
     """
 
     model_config = STRICT
+    _takes: ClassVar[Any] = Draft
+    _gives: ClassVar[Any] = ChatPromptValue
 
     token_counter: Given = None
     summarizer: Given = None
@@ -224,23 +188,6 @@ class Compress(CompressSettings, Stage[Draft, ChatPromptValue]):
         context = await self.acontext(value)
         await areport(context, run_manager, config)
         return prompt_value(context)
-
-    @property
-    def InputType(self) -> type[Draft]:  # noqa: N802
-        return Draft
-
-    @property
-    def OutputType(self) -> type[ChatPromptValue]:  # noqa: N802
-        return ChatPromptValue
-
-    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
-        """A description: it is no JSON."""
-        return _DRAFT
-
-
-_GATHERED = described("Gathered", "The candidates, as `packline.Gathered`.")
-_SELECTION = described("Selection", "What was chosen of them, as `packline.Selection`.")
-_DRAFT = described("Draft", "The prompt before it is made to fit, as `packline.Draft`.")
 
 
 def _check(value: object, expected: type) -> None:
