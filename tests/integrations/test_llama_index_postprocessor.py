@@ -28,7 +28,7 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
-from llama_index_packline import ContextEvent, ContextPostprocessor, collect_contexts
+from llama_index_packline import BundledEmbedding, ContextEvent, ContextPostprocessor, collect_contexts
 
 from packline import ConfigError, token_counter
 
@@ -477,6 +477,25 @@ def test_a_node_without_a_place_for_a_score_is_named():
         ConfigError, match=r"nodes\[1\] must be a NodeWithScore, such as NodeWithScore\(node=...\)"
     ):
         ContextPostprocessor().postprocess_nodes([node("Fish."), TextNode(text="Cats.")], query_str="q")
+
+
+def test_an_embedding_model_scores_and_embeds_no_text_twice():
+    class Counting(BundledEmbedding):
+        texts: list[str] = []  # noqa: RUF012  # a field of a model
+
+        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+            self.texts.extend(texts)
+            return super()._get_text_embeddings(texts)
+
+    nodes = [node("Profits rose by a tenth."), node("Fish swim in the sea.")]
+    model = Counting()
+    postprocessor = ContextPostprocessor(relevance=model, scores="ignore")
+
+    found = [postprocessor.postprocess_nodes(nodes, query_str="What do fish do?") for _ in range(2)]
+
+    assert found[0] == found[1]
+    assert found[0][0] is nodes[1]
+    assert sorted(model.texts) == sorted(n.node.text for n in nodes)
 
 
 # --- options ---

@@ -17,7 +17,13 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
-from llama_index_packline import ContextEvent, ContextSynthesizer, budget_for, collect_contexts
+from llama_index_packline import (
+    BundledEmbedding,
+    ContextEvent,
+    ContextSynthesizer,
+    budget_for,
+    collect_contexts,
+)
 
 from packline import BudgetError, ConfigError, ContextConfig
 
@@ -384,6 +390,45 @@ def test_a_thing_that_cannot_be_asked_is_named_by_its_place_with_what_would_do()
         ConfigError, match=r"sources\[1\] must be a retriever, an index, a memory, an object .* 5$"
     ):
         synthesizer(sources=[lambda query: [], 5])
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        [("user", "I keep fish."), ("assistant", "Which?"), ("user", QUESTION)],
+        [
+            {"role": "user", "content": "I keep fish."},
+            {"role": "assistant", "content": "Which?"},
+            {"role": "user", "content": QUESTION},
+        ],
+        [ChatMessage("I keep fish."), ChatMessage(role="assistant", content="Which?"), ChatMessage(QUESTION)],
+    ],
+)
+def test_a_conversation_is_a_list_of_messages_in_any_form(memory: list[Any]):
+    context = synthesizer(memory=memory).build(QUESTION)
+
+    assert "[Context]\nuser: I keep fish.\nassistant: Which?\n\n" in context.text
+    assert context.text.count(QUESTION) == 1
+
+
+def test_what_is_no_message_is_named_by_its_place_in_the_memory():
+    talk = [ChatMessage("Hi.")]
+    made = synthesizer(memory=talk)
+    talk.append("Fish?")
+
+    with pytest.raises(ConfigError, match=r"memory\[0\] must be a dict with role and content"):
+        synthesizer(memory=["Fish?"])
+    with pytest.raises(ConfigError, match=r"memory\[1\] must be a dict with role and content"):
+        made.build(QUESTION)
+
+
+def test_an_embedding_model_scores():
+    near = [node("Fish swim in the sea."), node("Profits rose by a tenth.")]
+
+    built = synthesizer(relevance=BundledEmbedding()).build(QUESTION, near)
+    named = synthesizer(relevance="semantic").build(QUESTION, near)
+
+    assert [v.relevance for v in built.kept] == [v.relevance for v in named.kept]
 
 
 @pytest.mark.parametrize("query", ["", " \n", QueryBundle(""), 5, None])

@@ -38,7 +38,7 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
     Args:
         name: Of the block in the memory's template.
         max_tokens: Upper limit of the transcript, the speakers' names included.
-        relevance: As in `ContextBuilder`.
+        relevance: As in `ContextBuilder`, or an embedding model.
         min_relevance: Turns below this, in [0, 1], are not recalled.
         token_counter: Anything that `packline.token_counter` takes; None: `Settings.tokenizer`, looked up at
             each call.

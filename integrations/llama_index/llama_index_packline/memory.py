@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -75,6 +75,15 @@ def checked(memory: object) -> BaseMemory | Sequence[ChatMessage]:
     return memory
 
 
+def conversation(messages: Iterable[object]) -> tuple[ContextPacket, ...]:
+    """The turns that `messages` are; what is no message is named by its place in the memory."""
+    try:
+        return turns(messages)
+    except ConfigError as error:
+        name = error.field.replace("conversation_history", "memory", 1)
+        raise ConfigError(name, error.value, error.expected) from None
+
+
 def memory_sources(
     memory: BaseMemory | Sequence[ChatMessage],
     *,
@@ -99,7 +108,7 @@ def memory_sources(
     checked(memory)
 
     async def messages(question: str) -> Sequence[ContextPacket]:
-        return turns(await aread_memory(memory, question=question, archived=archived))
+        return conversation(await aread_memory(memory, question=question, archived=archived))
 
     spoken = Source(name, aask=messages, kind=Kind.HISTORY, timeout=timeout)
     return [spoken, *block_sources(memory, name=name, timeout=timeout)]

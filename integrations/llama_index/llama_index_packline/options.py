@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import (
     BaseModel,
     ConfigDict,
@@ -16,7 +17,7 @@ from llama_index.core.bridge.pydantic import (
 from llama_index_packline.counting import counter_of
 from packline import ConfigError, ContextConfig
 from packline.config import check_names
-from packline.relevance import Relevance, resolve_relevance
+from packline.relevance import Relevance, Semantic, resolve_relevance
 
 __all__ = ["Options", "checked_setting", "scorer"]
 
@@ -60,8 +61,8 @@ class Options(BaseModel):
     @field_validator("relevance", mode="after")
     @classmethod
     def _checked_relevance(cls, value: Any) -> Any:
-        scorer(value)
-        return value
+        known = scorer(value)
+        return known if isinstance(value, BaseEmbedding) else value  # one scorer, which keeps its vectors
 
     @field_validator("token_counter", mode="after")
     @classmethod
@@ -78,7 +79,12 @@ def checked_setting(value: Any, info: ValidationInfo) -> Any:
 
 
 def scorer(spec: object) -> Relevance:
-    """The scorer for `spec`; for a name one for all, so that texts embedded before are not embedded again."""
+    """The scorer for whatever `packline.ContextBuilder` takes, or for an embedding model.
+
+    For a name it is one for all, so that texts embedded before are not embedded again.
+    """
+    if isinstance(spec, BaseEmbedding):
+        return Semantic(spec)
     return _named_scorer(spec) if isinstance(spec, str) else resolve_relevance(spec)
 
 

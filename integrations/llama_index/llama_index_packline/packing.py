@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemory
 from llama_index.core.schema import MetadataMode, NodeWithScore
 
 from llama_index_packline.counting import counter_of
 from llama_index_packline.events import ContextEvent, dispatcher
-from llama_index_packline.memory import aread_memory, block_sources, checked
+from llama_index_packline.memory import aread_memory, block_sources, checked, conversation
 from llama_index_packline.nodes import Dates, check_dates, check_nodes, packets_of_nodes
 from packline import Context, ContextBuilder, ContextConfig, Failure, Relevance, Request, Source
 from packline.attempt import Call, Outcome, asettle, settle
@@ -48,7 +49,8 @@ class Packing:
         check_policy("scores", self.scores)
         check_dates(self.dates)
         if self.memory is not None:
-            checked(self.memory)
+            known = checked(self.memory)
+            conversation(() if isinstance(known, BaseMemory) else known)
         self.builder(())
         Request.of("?", state=self.state, now=self.now)
 
@@ -93,10 +95,10 @@ class Packing:
         return Call("memory", self.config.source_timeout, arun=read)
 
     def _request(self, recalled: Outcome[list[ChatMessage]], question: str) -> dict[str, Any]:
-        messages = recalled.value or []
-        if messages and messages[-1].role == MessageRole.USER and messages[-1].content == question:
-            messages = messages[:-1]
-        return {"conversation_history": messages, "state": self.state, "now": self.now}
+        spoken = conversation(recalled.value or [])
+        if spoken and spoken[-1].metadata.get("role") == "user" and spoken[-1].content.strip() == question:
+            spoken = spoken[:-1]
+        return {"conversation_history": spoken, "state": self.state, "now": self.now}
 
     def _built(self, context: Context, recalled: Outcome[list[ChatMessage]]) -> Context:
         if recalled.error is not None:

@@ -71,8 +71,8 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
             better), "raw" (relevance in [0, 1]), "ignore" (all nodes are scored anew), or a callable from
             score to relevance; see `packline.scores.relevance_of`. A score of None means unknown: that node
             is scored by `relevance`. NaN is never better than a score.
-        relevance: How nodes without a score are scored: "lexical", "semantic", "hybrid", "jaccard", or
-            anything with `scores(query, packets)`.
+        relevance: How nodes without a score are scored: "lexical", "semantic", "hybrid", "jaccard", an
+            embedding model, or anything with `scores(query, packets)`.
         min_relevance: Nodes below this, in [0, 1], are dropped even if there is room.
         dates: Metadata keys, of which the first that holds a date counts, or a callable from a node to its
             date. ISO dates, datetimes, epoch seconds and milliseconds and Chinese dates are read.

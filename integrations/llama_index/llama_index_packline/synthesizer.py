@@ -51,7 +51,7 @@ class ContextSynthesizer(BaseSynthesizer):
         state: Where the task stands; see `ContextBuilder.build`.
         scores: What the scores of the engine's nodes say; see `packline.scores.relevance_of`. "ignore" scores
             them anew, on one scale with all other candidates.
-        relevance: As in `ContextBuilder`.
+        relevance: As in `ContextBuilder`, or an embedding model.
         metadata_mode: Which metadata stand before the text of a node. Texts that differ only in what their
             metadata say are not taken for duplicates.
         dates: Metadata keys, of which the first that holds a date counts; or a callable from a node to its
