@@ -163,6 +163,41 @@ def test_space_between_kept_parts_stays_as_it_is():
     assert shorten(text, "needle hay", 300, CHARACTERS).startswith(f"needle{' ' * 200}hay is here ")
 
 
+CHAPTERS = [
+    f"Chapter {n} treats the {part} of the machine. Nobody knows why the {part} is blue.\n"
+    for n, part in enumerate(["valve", "pump", "gear", "wheel", "motor", "crank", "piston", "rotor"] * 10)
+]
+CHAPTERS[40] = "The capacitor of the machine stores eleven joules. " + CHAPTERS[40]
+FACT = "The capacitor of the machine stores eleven joules."
+NOTICE = "Copyright by the authors, who grant to anybody all rights in this text but those that they keep. "
+
+
+def test_what_is_left_goes_to_the_sentences_around_the_best_one_not_to_weak_matches_at_the_beginning():
+    result = shorten("".join(CHAPTERS), "How many joules does the capacitor store?", 300, CHARACTERS)
+
+    around = CHAPTERS[39] + CHAPTERS[40] + CHAPTERS[41].partition(" Nobody")[0]
+    assert result == f"… Nobody knows why the piston is blue.\n{around} …"
+
+
+def test_a_long_text_keeps_its_title_and_no_other_beginning_beside_the_sentence_that_answers():
+    question = "How many joules does the capacitor store?"
+    titled, untitled = "The Blue Engine\n\n" + "".join(CHAPTERS), NOTICE * 2 + "".join(CHAPTERS)
+
+    assert shorten(titled, question, 100, CHARACTERS).startswith(f"The Blue Engine\n…\n{FACT} …")
+    assert shorten(untitled, question, 240, CHARACTERS).startswith("…\n")
+    assert FACT in shorten(untitled, question, 240, CHARACTERS)
+
+
+def test_a_short_text_keeps_its_opening_beside_the_sentence_that_answers():
+    text = (
+        "Ada Lovelace lived in London. She rode. " + "It rained a lot in May. " * 9 + "Her father was Byron."
+    )
+
+    result = shorten(text, "Who was her father?", 70, CHARACTERS)
+
+    assert result == "Ada Lovelace lived in London. She rode. … Her father was Byron."
+
+
 def test_where_nothing_matches_the_beginning_is_kept():
     assert shorten("One fish. Two fish. Red fish.", "zebra", 15, CHARACTERS) == "One fish. …"
 
@@ -178,7 +213,7 @@ def test_of_one_long_sentence_the_part_that_matters_is_kept():
 
     result = shorten(text, "needle", 60, CHARACTERS)
 
-    assert " … word word the needle is here word …" in result
+    assert result == "… word word word word the needle is here word word word …"
 
 
 def test_a_text_without_spaces_is_cut_anywhere():

@@ -19,8 +19,11 @@ from packline.relevance.words import WordIndex, is_gram, words
 
 __all__ = ["Ranking"]
 
-_OPENING = 0.1  # of the best match
-_OPENERS = 2
+# What a sentence is worth for its place, as shares of what the best match is worth.
+_OPENING, _OPENERS = 0.125, 2
+_SHORT = 20  # sentences of a text whose opening is still worth all that; in longer ones it is worth less
+_TITLE_LENGTH = 80  # characters of a first line that is a title, which gives all the rest its meaning
+_BESIDE, _FARTHER = 0.05, 0.5  # beside the best match, and by how much that falls with each sentence between
 _REPEATS = 4  # from here on a word counts no less
 _STEM = 5
 _K1, _B = 1.2, 0.3
@@ -30,11 +33,14 @@ class Ranking:
     """The places of `sentences`, best first; of those that do not match, the nearest to the best match first.
 
     The best is always the one that adds the most to those before it: a word of the question counts half as
-    much each time that it has been there (the lazy greedy method: what a sentence adds can only fall). The
-    first two, a title and what follows it, get a tenth of the best match on top.
+    much each time that it has been there (the lazy greedy method: what a sentence adds can only fall).
+
+    Its place adds to a sentence's worth, in shares of the best match: 1/20 beside that match, half as much
+    with each step farther away; and 1/8 for each of the first two of a text, in one of more than 20 sentences
+    less, by the square of their number, except for a title (a first line of at most 80 characters).
 
     >>> list(Ranking(["My pets", "It rains.", "Birds sing.", "Cats sleep all day."], "What do cats do?"))
-    [3, 0, 1, 2]
+    [3, 1, 0, 2]
     """
 
     def __init__(self, sentences: Sequence[str], query: str) -> None:
@@ -51,31 +57,51 @@ class Ranking:
 def _best_first(sentences: Sequence[str], query: str) -> Iterator[int]:
     matches = _Matches(sentences, query)
     worth = matches.worth()
-    opening = np.zeros(len(worth))
-    opening[:_OPENERS] = _OPENING * worth.max(initial=0.0)
+    opening = worth.max(initial=0.0) * _opening(sentences)
+    best = int(np.argmax(worth + opening)) if len(worth) else 0
+    away = np.abs(np.arange(len(worth)) - best)
+    beside = worth.max(initial=0.0) * _BESIDE * _FARTHER ** (away - 1.0)
     order: dict[int, None] = {}
-    for at in _greedy(matches, worth, opening):
+    for at in _greedy(matches, best, opening + beside, away):
         order[at] = None
         yield at
-    best = next(iter(order), 0)
     yield from (at for at in _around(best, len(sentences)) if at not in order)
 
 
-def _greedy(matches: _Matches, worth: NDArray[np.float64], opening: NDArray[np.float64]) -> Iterator[int]:
-    """The places that are worth something, each time the one that adds the most to those before it."""
+def _opening(sentences: Sequence[str]) -> NDArray[np.float64]:
+    """What each sentence is worth for standing at the beginning, as a share of the best match."""
+    worth = np.zeros(len(sentences))
+    worth[:_OPENERS] = _OPENING * min(1.0, _SHORT / max(len(sentences), 1)) ** 2
+    if len(sentences) > 1 and len(sentences[0]) <= _TITLE_LENGTH and sentences[0].endswith("\n"):
+        worth[0] = _OPENING
+    return worth
+
+
+def _greedy(
+    matches: _Matches, best: int, placed: NDArray[np.float64], away: NDArray[np.intp]
+) -> Iterator[int]:
+    """The best and the others that are worth something, each time the one that adds the most.
+
+    Args:
+        placed: What each sentence is worth for its place alone.
+        away: How far each is from the best; among equals the nearest comes first.
+    """
     seen: Tally[int] = Tally()
 
     def added(at: int) -> float:
         again = (value * 0.5 ** min(seen[term], _REPEATS) for term, value in matches.of(at))
-        return float(opening[at]) + sum(again)
+        return float(placed[at]) + sum(again)
 
-    first = worth + opening
-    queue = [(-float(first[at]), at) for at in np.argsort(-first, kind="stable").tolist() if first[at] > 0]
+    first = matches.worth() + placed
+    first[best] = np.inf
+    some = np.flatnonzero(first > 0)
+    some = some[np.lexsort((some, away[some], -first[some]))]
+    queue = list(zip((-first[some]).tolist(), away[some].tolist(), some.tolist(), strict=True))
     while queue:  # sorted, so a heap
-        value, at = queue[0]
-        now = -added(at)
+        value, distance, at = queue[0]
+        now = -added(at) if at != best else value
         if now > value:
-            heapreplace(queue, (now, at))
+            heapreplace(queue, (now, distance, at))
             continue
         heappop(queue)
         seen.update(term for term, _ in matches.of(at))
