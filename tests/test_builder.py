@@ -129,6 +129,20 @@ def test_a_question_alone_is_enough(awaited: bool):
     assert [message.content for message in context.messages] == ["[Output]\nBriefly.", "[Task]\nwhy?"]
 
 
+@pytest.mark.parametrize("output", ["", " \n"])
+@pytest.mark.parametrize("layout", ["prompt", "chat"])
+def test_a_template_without_output_text_leaves_the_section_and_an_empty_system_message_out(
+    layout: str, output: str
+):
+    config = ContextConfig(template=Template(output=output), layout=layout)  # type: ignore[arg-type]
+
+    context = builder(config=config).build("why?", conversation_history=HISTORY)
+
+    assert list(Template().split(context.text)) == ["Task", "Context"]
+    assert "Output" not in context.section_tokens
+    assert "system" not in [message.role for message in context.messages]
+
+
 @both_ways
 def test_packets_of_kind_instruction_and_state_are_taken_as_such(awaited: bool):
     packets = [

@@ -114,12 +114,11 @@ def chat_message(verdict: Verdict) -> Message | None:
 
 
 def fixed_bodies(template: Template, question: str, instructions: Sequence[str]) -> dict[str, str]:
-    """The sections that stand in every prompt: instructions (where there are any), question and output."""
+    """The sections that stand whatever is selected: the question, instructions and output if there are any."""
     task, output = template.holder("question"), template.holder("output")
-    bodies = {
-        task.title: template.marked(question, task),
-        output.title: template.marked(template.output, output),
-    }
+    bodies = {task.title: template.marked(question, task)}
+    if template.output.strip():
+        bodies[output.title] = template.marked(template.output, output)
     if instructions:
         section = template.section_of(Kind.INSTRUCTION)
         marked = [template.marked(text, section) for text in instructions]

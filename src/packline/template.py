@@ -98,7 +98,7 @@ class Template:
         sections: In the order of the prompt. One holds the question, one the output instructions, and
             each kind of packet has exactly one section.
         style: Headings as `[Title]`, as `<title>` tags or as `## Title`.
-        output: The text of the output section.
+        output: The text of the output section; empty: there is no such section.
         memory_prefix: What begins a memory.
         numbered: Number the entries of the section that holds evidence, as `[1]`, so that an answer can cite
             them; `Context.citations` leads from the numbers back to the packets.

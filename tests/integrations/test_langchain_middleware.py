@@ -307,9 +307,9 @@ def test_system_prompt_and_tools_are_counted():
         HumanMessage("pandas?"),
     ]
 
-    free = sent(limited(500), messages)
-    with_prompt = sent(limited(500), messages, system_prompt="x" * 300)
-    with_tools = sent(limited(500), messages, tools=[look])
+    free = sent(limited(470), messages)
+    with_prompt = sent(limited(470), messages, system_prompt="x" * 300)
+    with_tools = sent(limited(470), messages, tools=[look])
 
     assert size(free) > 240
     assert size(with_prompt) <= 200
