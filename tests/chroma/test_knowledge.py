@@ -163,9 +163,7 @@ def test_a_folder_that_cannot_be_opened_is_reported_and_what_is_known_of_it_stay
 
     report = knowledge.add(docs)
 
-    assert [str(failed) for failed in report.failed] == [
-        f"{docs}/deep: [Errno 13] Permission denied: '{docs}/deep'"
-    ]
+    assert list(map(str, report.failed)) == [f"{docs}/deep: Permission denied"]
     assert report.removed == ()
     assert len(knowledge) == 3
 
@@ -286,6 +284,52 @@ def test_a_text_that_cannot_be_stored_as_it_is_loses_only_what_is_no_character(
     knowledge.add_text("lone \ud800 half", source="x")
 
     assert contents(knowledge) == {"lone ? half"}
+
+
+def test_a_file_whose_name_is_no_text_is_kept_in_step_like_any_other(
+    knowledge: KnowledgeBase, tmp_path: Path
+) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("the file system takes only names that are text")
+    for name in (b"\xe9.txt", b"\xea.txt"):
+        (folder / os.fsdecode(name)).write_text(f"Tea {name!r}.", "utf-8")
+    (folder / "plain.txt").write_text("Coffee.", "utf-8")
+
+    added = knowledge.add(folder)
+    unchanged = knowledge.add(folder)
+    (folder / os.fsdecode(b"\xe9.txt")).unlink()
+    gone = knowledge.add(folder)
+
+    assert names(added.added) == ["\\udce9.txt", "\\udcea.txt", "plain.txt"]
+    assert (len(unchanged.unchanged), names(gone.removed)) == (3, ["\\udce9.txt"])
+    assert contents(knowledge) == {"Coffee.", "Tea b'\\xea.txt'."}
+    assert len(knowledge.remove(str(folder)).removed) == 2
+    assert str(added).encode()
+
+
+def test_a_text_whose_name_is_no_text_can_be_found_and_removed(knowledge: KnowledgeBase) -> None:
+    knowledge.add_texts(["Tea.", "Coffee."], sources=["\ud800", "\ud801"])
+
+    removed = knowledge.remove("\ud800")
+
+    assert removed.removed == ("\\ud800",)
+    assert contents(knowledge) == {"Coffee."}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_file_is_passed_over_in_a_folder_and_a_link_that_leads_nowhere_is_reported(
+    knowledge: KnowledgeBase, docs: Path
+) -> None:
+    os.mkfifo(docs / "pipe.txt")
+    (docs / "lost.txt").symlink_to(docs / "nothing.txt")
+
+    report = knowledge.add(docs)
+
+    assert len(report.added) == 3
+    assert list(map(str, report.failed)) == [f"{docs}/lost.txt: No such file or directory"]
 
 
 def test_as_many_names_as_texts_are_asked_for(knowledge: KnowledgeBase) -> None:

@@ -65,6 +65,12 @@ def test_the_same_content_twice_is_two_memories(memory: MemoryStore) -> None:
     assert len(memory) == 2
 
 
+def test_a_memory_with_half_a_character_loses_only_that(memory: MemoryStore) -> None:
+    memory.add("Tea \ud83d at five.")
+
+    assert [packet.content for packet in memory.search("tea")] == ["Tea ? at five."]
+
+
 def test_only_memories_important_enough_are_found(memory: MemoryStore) -> None:
     for importance in (0, 0.29, 0.3, 1):
         memory.add(f"Tea at {importance}.", importance=importance)

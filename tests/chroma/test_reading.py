@@ -144,6 +144,11 @@ def test_of_a_notebook_the_cells_are_read_in_order() -> None:
     assert text == "# Title\nwords\n\n```python\nx = 1\n```"
 
 
+def test_a_notebook_that_is_not_json_is_called_so() -> None:
+    with pytest.raises(PacklineError, match=r"^is not a notebook: not JSON: Expecting value"):
+        text_of(".ipynb", "cells")
+
+
 @pytest.mark.parametrize("data", ["{}", "[]", '{"cells": 3}', '{"worksheets": []}'])
 def test_what_is_not_a_notebook_of_format_4_is_refused(data: str) -> None:
     with pytest.raises(PacklineError, match="is not a notebook of format 4"):

@@ -125,6 +125,7 @@ class Collection:
         """
         if not rows:
             return
+        rows = [row.storable() for row in rows]
         vectors = _apart(self.embedder.documents([row.text for row in rows]), rows)
         with self._lock:
             handle = self._handle()

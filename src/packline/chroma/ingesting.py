@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packline.chroma.reading import suffixes
+from packline.chroma.rows import storable
 from packline.errors import ConfigError
 
 __all__ = ["Failed", "Found", "Ingested", "Place", "Search", "digest", "find"]
@@ -22,7 +23,8 @@ class Failed(NamedTuple):
     error: BaseException
 
     def __str__(self) -> str:
-        reason = str(self.error) or type(self.error).__name__
+        said = self.error.strerror if isinstance(self.error, OSError) else None
+        reason = said or str(self.error) or type(self.error).__name__
         return f"{self.source}: {reason}"
 
 
@@ -113,12 +115,12 @@ def find(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Se
         if not path.exists():
             raise ConfigError("path", str(path), "a file or folder that exists")
         if not path.is_dir():
-            files.setdefault(path.resolve(), Found(path.resolve(), path.as_posix()))
+            files.setdefault(path.resolve(), Found(path.resolve(), storable(path.as_posix())))
             continue
         errors: list[OSError] = []
         for inner in _walk(path, errors):
-            files.setdefault(inner.resolve(), Found(inner.resolve(), inner.as_posix()))
-        failed += [Failed(str(error.filename), error) for error in errors]
+            files.setdefault(inner.resolve(), Found(inner.resolve(), storable(inner.as_posix())))
+        failed += [Failed(storable(str(error.filename)), error) for error in errors]
         if not errors:
             folders.append(path.resolve())
     return Search(tuple(files.values()), tuple(folders), tuple(failed))
@@ -127,6 +129,6 @@ def find(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Se
 def _walk(folder: Path, errors: list[OSError]) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder, onerror=errors.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if not name.startswith(".") and Path(name).suffix.lower() in suffixes():
-                yield Path(parent, name)
+        for path in (Path(parent, name) for name in sorted(names) if not name.startswith(".")):
+            if path.suffix.lower() in suffixes() and (path.is_file() or not path.exists()):
+                yield path  # a link that leads nowhere is reported; a pipe or a device could be read for ever

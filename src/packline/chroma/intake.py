@@ -15,6 +15,7 @@ from packline.chroma.checks import check_metadata, check_name, check_text, check
 from packline.chroma.collection import Collection
 from packline.chroma.ingesting import Failed, Found, Ingested, Search, digest
 from packline.chroma.reading import Document, Page, read
+from packline.chroma.rows import storable
 from packline.chroma.splitting import split
 from packline.chroma.writing import Writing
 from packline.errors import PacklineError
@@ -71,7 +72,7 @@ class Intake:
         """
         check_text("text", text)
         fields = {"metadata": check_metadata(metadata), "timestamp": check_timestamp(timestamp)}
-        source = f"text-{digest(text)}" if source is None else check_name("source", source)
+        source = f"text-{digest(text)}" if source is None else storable(check_name("source", source))
         key, content = digest("text", source), self._version(text, *fields.values())
         if self._writing.holds(key, content, source):
             return

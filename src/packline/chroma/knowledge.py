@@ -19,7 +19,7 @@ from packline.chroma.connection import connect
 from packline.chroma.ingesting import Ingested, find
 from packline.chroma.intake import Intake
 from packline.chroma.progress import tracked
-from packline.chroma.rows import Row
+from packline.chroma.rows import Row, storable
 from packline.chroma.store import Store
 from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
@@ -156,6 +156,7 @@ class KnowledgeBase(Store):
 
         A source that is not there is no error; the report then says that nothing was removed.
         """
+        source = storable(source)
         below = source.rstrip("/") + "/"
         gone: dict[str, list[str]] = {}
         with self._adding:

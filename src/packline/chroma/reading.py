@@ -149,7 +149,10 @@ def _pdf(data: bytes) -> Document:
 
 
 def _notebook(data: bytes) -> Document:
-    notebook = json.loads(decoded(data))
+    try:
+        notebook = json.loads(decoded(data))
+    except json.JSONDecodeError as error:
+        raise PacklineError(f"is not a notebook: not JSON: {error}") from error
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise PacklineError("is not a notebook of format 4")
     language = notebook.get("metadata", {}).get("kernelspec", {}).get("language", "python")

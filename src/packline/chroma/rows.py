@@ -15,7 +15,7 @@ from packline.relevance.pool import Pool
 if TYPE_CHECKING:
     import chromadb
 
-__all__ = ["Fields", "Row", "Snapshot", "look", "parts", "read_rows", "read_vectors"]
+__all__ = ["Fields", "Row", "Snapshot", "look", "parts", "read_rows", "read_vectors", "storable"]
 
 T = TypeVar("T")
 Fields: TypeAlias = Mapping[str, str | int | float | bool]
@@ -30,6 +30,22 @@ class Row(NamedTuple):
     id: str
     text: str
     fields: Fields
+
+    def storable(self) -> Row:
+        """As UTF-8 can hold it, for which half a surrogate pair is no character: that is a ? in the text."""
+        fields = {
+            key: storable(value) if isinstance(value, str) else value for key, value in self.fields.items()
+        }
+        return Row(self.id, self.text.encode("utf-8", "replace").decode(), fields)
+
+
+def storable(name: str) -> str:
+    """A name, such as that of a file, as UTF-8 can hold it; names that differ still do.
+
+    >>> storable("caf\\udce9.txt")
+    'caf\\\\udce9.txt'
+    """
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from packline.chroma.collection import Collection
 from packline.chroma.ingesting import Failed, Ingested, Place
-from packline.chroma.rows import Row
+from packline.chroma.rows import Row, storable
 from packline.chroma.splitting import Passage
 
 __all__ = ["Writing"]
@@ -79,7 +79,7 @@ class Writing:
         first = {ids[0]: file for file, ids in self._there.items() if file not in seen and ids}
         for row in self._collection.some(sorted(first)):
             path = row.fields.get("file")
-            if path is not None and PurePosixPath(str(path)).is_relative_to(folder.as_posix()):
+            if path is not None and PurePosixPath(str(path)).is_relative_to(storable(folder.as_posix())):
                 self._sources["removed"].append(str(row.fields["source"]))
                 self._stale += self._there.pop(first[row.id])
 
