@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 
 def main() -> None:
     """Run the command line, and end the process with its exit code."""
+    # What goes wrong is told by the command itself; the logs of libraries would say it once more.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         from packline.cli.app import run
     except ModuleNotFoundError as error:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -396,6 +397,20 @@ def test_a_folder_without_memories_is_a_warning(
     assert "Bees" not in out
     assert err.startswith(f"packline: warning: no memories in {tmp_path}: expected .json, ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_file_is_passed_over_in_a_folder_of_memories(
+    memories: Path, capsys: pytest.CaptureFixture[str]
+):
+    os.mkfifo(memories / "pipe.txt")
+    (memories / "lost.md").symlink_to(memories / "nothing.md")
+
+    assert build("What of the rain gauge?", "--memory", str(memories)) == 0
+
+    out, err = capsys.readouterr()
+    assert out.count("Memory: The rain gauge") == 3
+    assert err == f"packline: warning: {memories}/lost.md: No such file or directory\n"
 
 
 def test_memories_are_read_whatever_the_case_of_the_ending_and_in_the_encoding_that_they_name(

@@ -53,6 +53,29 @@ def test_a_question_in_any_script_survives_a_pipe_and_a_poor_locale():
     assert "\\u96e8" in ascii_only.stdout
 
 
+def test_a_question_from_a_pipe_that_is_no_text_is_refused_and_a_mark_before_it_is_none_of_it():
+    command = [sys.executable, "-m", "packline", "build", *BASE]
+
+    bad = subprocess.run(command, input=b"caf\xe9?", capture_output=True, timeout=120, check=False)
+    marked = subprocess.run(
+        command, input="\ufeffWhy?\r\nHow?\r\n".encode(), capture_output=True, timeout=120, check=False
+    )
+
+    assert bad.returncode == 1
+    assert bad.stderr == b"packline: standard input: not text in utf-8: byte 3\n"
+    assert marked.stdout.startswith(b"[Task]\nWhy?\nHow?\n\n")
+
+
+def test_what_a_library_logs_is_not_printed_beside_the_warning(tmp_path: Path):
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+
+    done = packline("build", "Why?", "--docs", str(tmp_path), *BASE)
+
+    broken, none = done.stderr.splitlines()
+    assert broken.startswith(f"packline: warning: {tmp_path / 'broken.pdf'}: ")
+    assert none == f"packline: warning: no documents in {tmp_path}"
+
+
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path):
     long = tmp_path / "long.txt"
     long.write_text("x" * 1_000_000)

@@ -62,8 +62,9 @@ def _files(folder: Path) -> Iterator[Path]:
     """What may hold memories, in order; as with documents, what is hidden is left out."""
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if not hidden and path.suffix.lower() in _TEXTS + _DATA and not path.is_dir():
-            yield path
+        known = path.suffix.lower() in _TEXTS + _DATA
+        if known and not hidden and (path.is_file() or not path.exists()):
+            yield path  # a link that leads nowhere is told; a pipe could be read for ever
 
 
 def _read(path: Path, source: Source) -> Iterator[Sequence[ContextPacket] | PacklineError]:

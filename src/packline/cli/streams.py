@@ -29,8 +29,10 @@ def question(given: str | None) -> str:
         return given
     if given is None and sys.stdin.isatty():
         raise UsageError("a question is needed, as an argument or from a pipe")
+    if hasattr(sys.stdin, "reconfigure"):  # a poor locale would let through what is no text
+        sys.stdin.reconfigure(errors="strict")
     try:
-        asked = sys.stdin.read().strip()
+        asked = sys.stdin.read().removeprefix("\ufeff").replace("\r\n", "\n").strip()
     except UnicodeDecodeError as error:
         raise PacklineError(f"standard input: not text in {error.encoding}: byte {error.start}") from error
     if not asked:
