@@ -1,6 +1,7 @@
 """What can be asked for candidates, and how every shape of answer is read."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -217,6 +218,30 @@ def test_an_answer_without_text_is_an_error_that_names_source_and_type(answer: o
         read(answer)
 
     assert str(raised.value).startswith(f"source 'wiki' {problem}")
+
+
+class Frame:
+    """What data frames of all libraries have in common: they give the names of their columns."""
+
+    columns = ("text", "date")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (Frame(), "returned Frame, a table: return a list of packets, texts or documents, one for each row"),
+        ({"a": "first", "b": "second"}, "memories, items: return a list of packets, texts or documents"),
+        (3, "returned int, which has no text: return a list of packets, texts or documents"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_says_the_way_out(answer: object, problem: str):
+    with pytest.raises(SourceError) as raised:
+        read(answer)
+
+    assert str(raised.value).endswith(problem)
 
 
 def test_a_document_keeps_its_id_metadata_and_itself():

@@ -114,7 +114,7 @@ def chat_message(verdict: Verdict) -> Message | None:
 
 
 def fixed_bodies(template: Template, question: str, instructions: Sequence[str]) -> dict[str, str]:
-    """The sections that stand whatever is selected: the question, instructions and output if there are any."""
+    """What stands whatever is selected: the question, and instructions and output where there are any."""
     task, output = template.holder("question"), template.holder("output")
     bodies = {task.title: template.marked(question, task)}
     if template.output.strip():

@@ -31,6 +31,7 @@ Scores = Literal["ignore", "relevance"]
 _EXPECTED = (
     "an object with gather(query) or agather(query), a tool with run({...}), or a callable of the query"
 )
+_WAY_OUT = "return a list of packets, texts or documents"
 _CONTENT = ("content", "page_content", "text", "memory")
 _LISTS = ("results", "documents", "memories", "items")
 _DATES = ("timestamp", "date", "last_modified_date", "updated_at", "creation_date", "created_at")
@@ -149,12 +150,17 @@ def packets_of(answer: object, source: Source) -> tuple[ContextPacket, ...]:
     if isinstance(answer, Mapping) and not any(isinstance(answer.get(name), str) for name in _CONTENT):
         inner = next((answer[name] for name in _LISTS if name in answer), None)
         if inner is None:
-            raise SourceError(source.name, f"returned a dict with none of {', '.join(_CONTENT + _LISTS)}")
+            known = ", ".join(_CONTENT + _LISTS)
+            raise SourceError(source.name, f"returned a dict with none of {known}: {_WAY_OUT}")
         return packets_of(inner, source)
     if isinstance(answer, (str, Mapping, ContextPacket)) or not isinstance(answer, Iterable):
         return (_packet(answer, source),)
     if _has_content(answer):
         return (_packet(answer, source),)
+    if _is_table(answer):  # which would give the names of its columns
+        raise SourceError(
+            source.name, f"returned {type(answer).__name__}, a table: {_WAY_OUT}, one for each row"
+        )
     return tuple(_packet(item, source) for item in answer)
 
 
@@ -175,7 +181,7 @@ def _packet(item: object, source: Source) -> ContextPacket:
     get = reader(item)
     content = next((text for text in map(get, _CONTENT) if isinstance(text, str)), None)
     if content is None:
-        raise SourceError(source.name, f"returned {type(item).__name__}, which has no text")
+        raise SourceError(source.name, f"returned {type(item).__name__}, which has no text: {_WAY_OUT}")
     given = get("metadata")
     metadata = given if isinstance(given, Mapping) else {}
     identifier = get("id")
@@ -197,6 +203,12 @@ def _kind(metadata: Mapping[str, object], source: Source) -> Kind:
 
 def _has_content(thing: object) -> bool:
     return any(isinstance(getattr(thing, name, None), str) for name in _CONTENT)
+
+
+def _is_table(thing: object) -> bool:
+    """Whether it is a data frame, of whatever library."""
+    columns = getattr(thing, "columns", None)
+    return columns is not None and not callable(columns)
 
 
 def _timestamp(get: Callable[[str], object], metadata: Mapping[str, object]) -> datetime | None:
