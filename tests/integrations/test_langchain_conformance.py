@@ -209,6 +209,13 @@ class TestEveryRunnableDescribesItself:
         assert copy == case.runnable
         assert comparable(copy.invoke(case.input, NOW)) == expected
 
+    def test_its_signature_says_names_types_and_defaults_and_not_how_they_are_checked(self, case: Case):
+        signature = inspect.signature(type(case.runnable))
+
+        assert signature.parameters[case.option].default in (None, "lexical", ())
+        assert "Annotated" not in str(signature)
+        assert "<" not in str(signature)
+
     def test_a_copy_with_another_option_goes_by_it(self, case: Case):
         changed = type(case.runnable)(**{**case.runnable.given(), case.option: case.value})
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -32,6 +33,14 @@ class Options(BaseModel):
         except ValidationError as error:
             raise _refusal(error) from None
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Let the signature, as notebooks show it, say the types alone and not how they are checked."""
+        super().__pydantic_init_subclass__(**kwargs)
+        signature = inspect.signature(cls)
+        parameters = [p.replace(annotation=_bare(p.annotation)) for p in signature.parameters.values()]
+        cls.__signature__ = signature.replace(parameters=parameters)
+
     def given(self) -> dict[str, Any]:
         """The options that were set."""
         return {
@@ -58,6 +67,10 @@ class Options(BaseModel):
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
         self.model_post_init(None)
+
+
+def _bare(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def _refusal(error: ValidationError) -> PacklineError:

@@ -50,7 +50,8 @@ class ContextSynthesizer(BaseSynthesizer):
         system_instructions: The application's instructions.
         state: Where the task stands; see `ContextBuilder.build`.
         scores: What the scores of the engine's nodes say; see `packline.scores.relevance_of`. "ignore" scores
-            them anew, on one scale with all other candidates.
+            them anew, on one scale with all other candidates. Where all of them are to stand, as the answers
+            of a sub-question engine are, set `min_relevance=0` in `config`.
         relevance: As in `ContextBuilder`, or an embedding model.
         metadata_mode: Which metadata stand before the text of a node. Texts that differ only in what their
             metadata say are not taken for duplicates.
