@@ -364,6 +364,8 @@ async def test_both_ways_tell_the_same_events_inside_a_span(listening):
         ("memory", 5),
         ("sources", "notes"),
         ("sources", 5),
+        ("sources", {"notes": list}),
+        ("sources", ChatMemoryBuffer.from_defaults()),
         ("metadata_mode", "some"),
         ("system_instructions", 5),
         ("state", 5),
@@ -429,6 +431,16 @@ def test_an_embedding_model_scores():
     named = synthesizer(relevance="semantic").build(QUESTION, near)
 
     assert [v.relevance for v in built.kept] == [v.relevance for v in named.kept]
+
+
+def test_without_a_minimum_all_answers_of_a_sub_question_engine_stand():
+    answers = [node("Sub question: Cats?\nResponse: They sleep."), node("Sub question: Why?\nResponse: No.")]
+
+    some = synthesizer().build(QUESTION, answers)
+    every = synthesizer(config=ContextConfig(min_relevance=0)).build(QUESTION, answers)
+
+    assert len(some.kept) == 0
+    assert [verdict.packet.origin for verdict in every.kept] == answers
 
 
 @pytest.mark.parametrize("query", ["", " \n", QueryBundle(""), 5, None])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.indices.base import BaseIndex
@@ -76,7 +76,7 @@ def sources_of(things: Iterable[object]) -> list[Source]:
     Raises:
         ConfigError: One of them cannot be asked; it is named.
     """
-    if isinstance(things, (str, bytes)) or not isinstance(things, Iterable):
+    if isinstance(things, (str, bytes, Mapping, BaseMemory)) or not isinstance(things, Iterable):
         raise ConfigError("sources", things, "a list of sources")
     sources: list[Source] = []
     for place, thing in enumerate(things):
