@@ -1,6 +1,7 @@
 """Every setting is checked when it is made, and each changes what it says (see the tests of the stages)."""
 
 import dataclasses
+import inspect
 import math
 import pickle
 import tomllib
@@ -119,12 +120,21 @@ def test_every_pair_of_weights_that_sums_to_1_is_taken(weight: float):
 
 
 def test_an_unknown_option_is_refused():
-    with pytest.raises(TypeError, match="max_token"):
-        ContextConfig(max_token=3)  # type: ignore[call-arg]
+    with pytest.raises(ConfigError, match="perhaps 'max_tokens', got 'maxtokens'"):
+        ContextConfig(maxtokens=3)  # type: ignore[call-arg]
+    with pytest.raises(ConfigError, match="perhaps 'output', got 'ouput'"):
+        Template(ouput="Briefly.")  # type: ignore[call-arg]
+    with pytest.raises(ConfigError, match="perhaps 'title', got 'titel'"):
+        Section(titel="Task")  # type: ignore[call-arg]
     with pytest.raises(ConfigError, match="perhaps 'max_tokens'"):
         ContextConfig().replace(max_token=3)
     with pytest.raises(ConfigError, match="perhaps 'min_relevance'"):
         ContextConfig.from_dict({"min_relevence": 0.2})
+
+
+def test_a_config_still_tells_its_signature():
+    assert list(inspect.signature(ContextConfig).parameters)[:2] == ["max_tokens", "context_window"]
+    assert inspect.signature(Section).parameters["share"].default == 1.0
 
 
 def test_an_unknown_option_like_none_is_answered_with_the_list_alone():

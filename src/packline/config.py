@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from packline.errors import ConfigError
+from packline.options import check_names, checks_names
 from packline.template import Section, Template
 
-__all__ = ["ContextConfig", "Layout", "RecencyMode"]
+__all__ = ["ContextConfig", "Layout", "RecencyMode", "check_names"]
 
 Layout = Literal["prompt", "chat"]
 RecencyMode = Literal["asked", "always"]
@@ -28,6 +28,7 @@ _SHARES = (
 BOOK_HALF_LIFE_DAYS = 10 * math.log(2)  # exp(-0.1 * days) halves every 6.93 days
 
 
+@checks_names
 @dataclass(frozen=True, kw_only=True)
 class ContextConfig:
     """The settings of a build. A bad value is a `ConfigError` that names field, value and range.
@@ -35,24 +36,28 @@ class ContextConfig:
     Args:
         max_tokens: Upper limit of the finished prompt, in tokens of the counter: a whole number; or a share
             of `context_window`, above 0 and below 1; or a callable that gives it for a question.
-        context_window: Tokens that the model takes; needed only where `max_tokens` is a share of it.
+        context_window: Tokens that the model takes, a whole number from 1. Only a `max_tokens` that is a
+            share of it needs and uses it. None: not known.
         reserve_ratio: Share of `max_tokens`, in [0, 1), kept for instructions, question and skeleton. They
             may use more; scored packets may use `max_tokens - max(reserve, what the fixed parts need)`.
         min_relevance: Packets with a relevance below this, in [0, 1], are dropped whatever their recency. The
             book's is 0.1, which costs the lexical scorer 1 to 3 points of recall at 4,000 tokens on long
             conversations; 0.05 costs nothing there.
-        stop_share: Stop filling below this share, in [0, 1], of the mean of the five best scores, and leave
-            the rest of the budget unused. 0: the budget is used. At 0.61 two-hop questions over encyclopedia
-            passages need 36 to 64 % fewer tokens for 0.3 to 2 points of recall; broad questions, whose
-            evidence is long, lose much more.
+        stop_share: Leave out what scores below this share, in [0, 1], of the best score (of more than it
+            where a packet is longer than the mean, see `packline.relevance.enough`), and with it a part of
+            the budget. 0: the budget is used. With the hybrid scorer, 0.515 spends 41 to 68 % fewer tokens
+            on questions of several steps over encyclopedia passages, for at most 1 point of recall at 4,000;
+            broad questions, whose evidence is a large part of the pool, lose much more.
         enable_compression: Shorten what is too long. False: whole packets only, what does not fit is dropped.
         recency_weight: Weight of recency in the score, in [0, 1]; with `relevance_weight` it sums to 1.
         relevance_weight: Weight of relevance in the score, in [0, 1].
         recency: When recency counts at all. "asked": only for questions that ask for the newest ("latest",
             "currently", "最近", ...), all others go by relevance alone; "always": for every question, as in
             the book.
-        half_life_days: Days in which recency halves; the book's decay `exp(-0.1 * days)` halves every 6.93.
-        recent_turns: Last turns of the conversation that are kept for coherence, whatever their relevance.
+        half_life_days: Days in which recency halves, above 0; the book's decay `exp(-0.1 * days)` halves
+            every 6.93.
+        recent_turns: Last turns of the conversation that are kept for coherence, whatever their relevance, a
+            whole number from 0. 0: all turns compete.
         recent_share: Share of the scored budget, in [0, 1], that these turns may take; those beyond it
             compete.
         merge_duplicates: Keep one of several packets that say the same; it remembers the others.
@@ -60,15 +65,17 @@ class ContextConfig:
             shortened. 0: such packets are dropped.
         layout: "prompt": a system and a user message; "chat": the selected conversation as messages of its
             own between them.
-        message_overhead: Tokens that each chat message costs beyond its text; 4 holds for OpenAI's.
-        source_timeout: Seconds that a source has.
+        message_overhead: Tokens that each chat message costs beyond its text, a whole number from 0; 4 holds
+            for OpenAI's.
+        source_timeout: Seconds that a source has, above 0, unless it says itself; a summarizer, too.
         shorten_question: Shorten a question that alone exceeds the budget, keeping its beginning and end
             where it can, and report it. False: that is a `BudgetError`.
-        strict: Raise the failures of sources, as one `ExceptionGroup`, where they are else only reported.
+        strict: Raise the failures of sources, as one `ExceptionGroup` that names them, where they are else
+            only reported.
         template: Titles, order, kinds and marks of the sections.
 
     Raises:
-        ConfigError: A value is out of its range, or the weights do not sum to 1.
+        ConfigError: A value is out of its range, the weights do not sum to 1, or an option is unknown.
 
     >>> ContextConfig(max_tokens=-5)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -149,7 +156,6 @@ class ContextConfig:
         Raises:
             ConfigError: An option is unknown, with the nearest known one named; or a value is bad.
         """
-        check_names("ContextConfig", options, [field.name for field in dataclasses.fields(cls)])
         template = options.get("template")
         if isinstance(template, Mapping):
             check_names("template", template, [field.name for field in dataclasses.fields(Template)])
@@ -158,7 +164,6 @@ class ContextConfig:
 
     def replace(self, **changes: object) -> ContextConfig:
         """A copy with other values, checked like any; unknown names are refused."""
-        check_names("ContextConfig", changes, [field.name for field in dataclasses.fields(self)])
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
     def budget(self, question: str) -> int:
@@ -188,15 +193,6 @@ def _sections(template: Mapping[str, Any]) -> dict[str, object]:
         if isinstance(section, Mapping):
             check_names(f"template.sections[{place}]", section, known)
     return {"sections": tuple(Section(**s) if isinstance(s, Mapping) else s for s in given)}
-
-
-def check_names(owner: str, given: Mapping[str, object], known: list[str]) -> None:
-    """Refuse names that are not options of `owner`, and say which one was probably meant."""
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f", perhaps {near[0]!r}" if near else ""
-            raise ConfigError(f"option of {owner}", name, f"one of {', '.join(known)}{hint}")
 
 
 def _check_whole(name: str, value: object, least: int, expected: str) -> None:

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from packline.errors import ConfigError
 from packline.inert import Borders, line_border, number_border, sound, tag_border
+from packline.options import checks_names
 from packline.packet import ContextPacket, Kind
 
 __all__ = ["Section", "Template"]
@@ -25,6 +26,7 @@ _GAP = "\n\n"
 _SPEAKERS = ("user", "assistant", "system", "tool")
 
 
+@checks_names
 @dataclass(frozen=True)
 class Section:
     """One section of the prompt.
@@ -90,6 +92,7 @@ _OUTPUT = (
 )
 
 
+@checks_names
 @dataclass(frozen=True)
 class Template:
     """The skeleton: which sections there are, in which order, and how they are written.
