@@ -319,7 +319,6 @@ def test_a_bare_langgraph_store_is_refused_since_it_holds_everyones_memories(sto
     [
         (lambda: from_store(5, ("m",)), "store must be a LangGraph store"),
         (lambda: from_store(InMemoryStore(), "m"), "namespace must be a tuple of texts"),
-        (lambda: from_store(InMemoryStore(), ()), "namespace must be a tuple of texts"),
         (lambda: from_store(InMemoryStore(), ("m", 5)), "namespace must be a tuple of texts"),
         (lambda: from_store(InMemoryStore(), ("m",), limit=0), "limit must be a whole number from 1, got 0"),
         (lambda: from_store(InMemoryStore(), ("m",), kind="notes"), "kind must be one of"),

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import itertools
+import json
 import pickle
 import re
 import time
@@ -477,6 +478,18 @@ def test_a_node_without_a_place_for_a_score_is_named():
         ConfigError, match=r"nodes\[1\] must be a NodeWithScore, such as NodeWithScore\(node=...\)"
     ):
         ContextPostprocessor().postprocess_nodes([node("Fish."), TextNode(text="Cats.")], query_str="q")
+
+
+def test_a_postprocessor_with_an_embedding_model_is_pickled_and_written_out_like_any():
+    made = ContextPostprocessor(relevance=BundledEmbedding(), scores="ignore")
+    nodes = [node("Profits rose by a tenth."), node("Fish swim in the sea.")]
+    asked = {"query_str": "What do fish do?"}
+
+    chosen = made.postprocess_nodes(nodes, **asked)
+
+    assert pickle.loads(pickle.dumps(made)).postprocess_nodes(nodes, **asked) == chosen
+    assert copy.deepcopy(made).postprocess_nodes(nodes, **asked) == chosen
+    assert json.loads(made.to_json())["relevance"]["model_name"] == BundledEmbedding().model_name
 
 
 def test_an_embedding_model_scores_and_embeds_no_text_twice():

@@ -48,7 +48,7 @@ def from_store(
     if not callable(getattr(store, "search", None)) or not callable(getattr(store, "asearch", None)):
         raise ConfigError("store", store, "a LangGraph store, which has search and asearch")
     named = isinstance(namespace, (tuple, list)) and all(isinstance(part, str) for part in namespace)
-    if not named or not namespace:
+    if not named:
         raise ConfigError("namespace", namespace, "a tuple of texts, such as ('memories', '{user_id}')")
     check_limit("limit", limit)
 

@@ -21,6 +21,8 @@ from packline.relevance import Relevance, Semantic, resolve_relevance
 
 __all__ = ["Options", "checked_setting", "scorer"]
 
+_REMEMBERED = 8  # scorers, with the vectors that they keep
+_OF_MODELS: list[tuple[BaseEmbedding, Relevance]] = []
 _WHOLE = "a whole number from 1, such as budget_for(llm) gives"
 
 
@@ -61,8 +63,8 @@ class Options(BaseModel):
     @field_validator("relevance", mode="after")
     @classmethod
     def _checked_relevance(cls, value: Any) -> Any:
-        known = scorer(value)
-        return known if isinstance(value, BaseEmbedding) else value  # one scorer, which keeps its vectors
+        scorer(value)
+        return value
 
     @field_validator("token_counter", mode="after")
     @classmethod
@@ -81,16 +83,25 @@ def checked_setting(value: Any, info: ValidationInfo) -> Any:
 def scorer(spec: object) -> Relevance:
     """The scorer for whatever `packline.ContextBuilder` takes, or for an embedding model.
 
-    For a name it is one for all, so that texts embedded before are not embedded again.
+    For a name, and for a model, it is one for all, so that texts embedded before are not embedded again.
     """
     if isinstance(spec, BaseEmbedding):
-        return Semantic(spec)
+        return _model_scorer(spec)
     return _named_scorer(spec) if isinstance(spec, str) else resolve_relevance(spec)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=_REMEMBERED)
 def _named_scorer(name: str) -> Relevance:
     return resolve_relevance(name)
+
+
+def _model_scorer(model: BaseEmbedding) -> Relevance:
+    known = next((scores for other, scores in _OF_MODELS if other is model), None)  # models have no hash
+    if known is None:
+        known = Semantic(model)
+        _OF_MODELS.append((model, known))
+        del _OF_MODELS[:-_REMEMBERED]
+    return known
 
 
 def _refusal(error: ValidationError) -> ConfigError:
