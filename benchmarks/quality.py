@@ -105,7 +105,7 @@ def systems() -> dict[str, Callable[[], Kept]]:
         "packline lexical": lambda: partial(packed, Once("lexical"), 0.0),
         "packline semantic": lambda: partial(packed, Once("semantic"), 0.0),
         "packline hybrid": lambda: partial(packed, Once("hybrid"), 0.0),
-        "packline hybrid, stop_share=0.61": lambda: partial(packed, Once("hybrid"), 0.61),
+        "packline hybrid, stop_share=0.515": lambda: partial(packed, Once("hybrid"), 0.515),
     }
 
 

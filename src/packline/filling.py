@@ -17,7 +17,7 @@ from packline.config import ContextConfig
 from packline.duplicates import Duplicates
 from packline.packet import ContextPacket, Kind
 from packline.prompt import MEDIA_TOKENS
-from packline.relevance.enough import enough_at
+from packline.relevance.enough import beyond_enough
 from packline.tokens import Counter
 from packline.verdict import Dropped, Pool, Reason, Verdict
 
@@ -49,7 +49,7 @@ class Filling:
 
     def __post_init__(self) -> None:
         self.left = self.budget
-        self.stop = 0.0
+        self.spare = np.zeros(len(self.pool.packets), bool)
         self.order = np.argsort(-self.pool.score, kind="stable")
 
     def keep_state(self, packets: Sequence[ContextPacket]) -> None:
@@ -98,8 +98,9 @@ class Filling:
         """The others by score, as far as they fit."""
         enough = self.pool.relevance >= self.config.min_relevance
         if self.config.stop_share:
-            self.stop = enough_at(self.pool.score, share=self.config.stop_share)
-            enough &= self.pool.score >= self.stop
+            lengths = np.array([len(packet.content) for packet in self.pool.packets])
+            self.spare = beyond_enough(self.pool.score, lengths, share=self.config.stop_share)
+            enough &= ~self.spare
         for row in map(int, self.order[enough[self.order]]):
             if row in self.kept:
                 continue
@@ -231,4 +232,6 @@ class Filling:
         if self.kept:
             rows = rows[~np.isin(rows, list(self.kept))]
         least = self.config.min_relevance
-        return Dropped(self.pool, rows, tokens=self.tokens, reasons=self.reasons, least=least, stop=self.stop)
+        return Dropped(
+            self.pool, rows, tokens=self.tokens, reasons=self.reasons, least=least, spare=self.spare
+        )

@@ -47,7 +47,7 @@ class Verdict:
         source: Where it came from: "conversation", "state", "custom_packets" or the name of a source.
         position: Its place in the pool: the conversation first, then packets as gathered.
         relevance: In [0, 1]; None for the state, which is not scored.
-        recency: In [0.1, 1]; None as above.
+        recency: In [0.1, 1]; None as above, and where it did not count for the score.
         score: What it was ranked by, in [0, 1]; None as above.
         tokens: What it costs in the prompt, its head and separator included; None if it was never counted.
         limit: Tokens that it is to be shortened to; None if it is to stand whole.
@@ -81,7 +81,7 @@ class Pool:
         packets: The conversation, then what was gathered.
         names: Where each came from.
         relevance: Shape (n,), in [0, 1].
-        score: Shape (n,), in [0, 1].
+        score: Shape (n,), in [0, 1]; the very array that `relevance` is where recency does not count.
         now: The moment from which ages are measured.
         half_life_days: Days in which recency halves.
     """
@@ -104,8 +104,10 @@ class Pool:
     ) -> Verdict:
         """The verdict on the packet in `row`."""
         packet = self.packets[row]
-        new = recency([packet.timestamp], now=self.now, half_life_days=self.half_life_days)[0]
-        scores = (float(self.relevance[row]), float(new), float(self.score[row]))
+        new = None
+        if self.score is not self.relevance:
+            new = float(recency([packet.timestamp], now=self.now, half_life_days=self.half_life_days)[0])
+        scores = (float(self.relevance[row]), new, float(self.score[row]))
         return Verdict(packet, reason, self.names[row], row, *scores, tokens, limit, merged=merged)
 
 
@@ -119,7 +121,7 @@ class Dropped(Sequence[Verdict]):
         reasons: Row to the reason, where it is not that the packet's relevance or score was too low, or else
             that it did not fit.
         least: Relevance below which a packet was dropped.
-        stop: Score below which it was.
+        spare: Of each row of the pool, whether there was enough without it.
     """
 
     def __init__(
@@ -130,14 +132,14 @@ class Dropped(Sequence[Verdict]):
         tokens: Mapping[int, int],
         reasons: Mapping[int, Reason],
         least: float,
-        stop: float,
+        spare: NDArray[np.bool_],
     ) -> None:
         self._pool = pool
         self._rows = rows
         self._tokens = tokens
         self._reasons = reasons
         self._least = least
-        self._stop = stop
+        self._spare = spare
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -157,8 +159,7 @@ class Dropped(Sequence[Verdict]):
     def _reason(self, row: int) -> Reason:
         if self._pool.relevance[row] < self._least:
             return self._reasons.get(row, Reason.BELOW_MIN_RELEVANCE)
-        low = self._pool.score[row] < self._stop
-        return self._reasons.get(row, Reason.ENOUGH if low else Reason.OVER_BUDGET)
+        return self._reasons.get(row, Reason.ENOUGH if self._spare[row] else Reason.OVER_BUDGET)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)

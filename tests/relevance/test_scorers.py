@@ -16,7 +16,7 @@ from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
 from packline.relevance import Hybrid, Jaccard, Lexical, Relevance, Semantic, Spread, resolve_relevance
 
-NOTHING = Spread(near=0, wide=0, speaker=0, dated=0, titled=0, linked=0)
+NOTHING = Spread(near=0, wide=0, speaker=0, dated=0, titled=0, linked=0, shared=0)
 START = datetime(2023, 6, 3, 12, tzinfo=UTC)
 
 
@@ -194,7 +194,7 @@ def test_a_passage_whose_title_the_question_names_comes_first():
     assert lifted[0] / lifted[1] > plain[0] / plain[1]
 
 
-@pytest.mark.parametrize("name", ["near", "wide", "speaker", "dated", "titled", "linked"])
+@pytest.mark.parametrize("name", ["near", "wide", "speaker", "dated", "titled", "linked", "shared"])
 @pytest.mark.parametrize("value", [-0.1, float("nan"), "much", True])
 def test_a_bad_spread_is_refused(name, value):
     with pytest.raises(ConfigError, match=name):

@@ -14,9 +14,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 from packline.packet import ContextPacket, Kind
+from packline.relevance.names import names_in
 from packline.relevance.words import WordIndex, words
 
 __all__ = ["Pool", "Pools", "Stretches", "Titles"]
@@ -26,6 +28,10 @@ PAUSE = timedelta(hours=6)
 
 TITLE_LENGTH = 80
 """A first line with more characters is no title."""
+
+_REMEMBERED = 256  # packets whose names are kept: the best ones are often the same
+
+_WHICH = regex.compile(r"\s*[(\[（【][^)\]）】]*[)\]）】]")  # "(album)": which of several of that title
 
 
 class Stretches(NamedTuple):
@@ -53,6 +59,7 @@ class Pool:
 
     def __init__(self, packets: Sequence[ContextPacket]) -> None:
         self.packets = tuple(packets)
+        self._names: dict[int, dict[tuple[int, ...], float]] = {}
 
     def __len__(self) -> int:
         return len(self.packets)
@@ -114,18 +121,37 @@ class Pool:
 
     @cached_property
     def titles(self) -> Titles:
-        """The title of each packet outside the conversation: a short first line with more below it."""
+        """The title of each packet outside the conversation: a short first line with more below it.
+
+        What stands in brackets does not belong to it, unless nothing else does.
+        """
         index, packets, numbers = self.words, [], []
         for place, packet in enumerate(self.packets):
             if packet.kind is Kind.HISTORY:
                 continue
             end = packet.content.find("\n", 0, TITLE_LENGTH + 1)
-            if end > 0 and (title := {index.number(word) for word in words(packet.content[:end])} - {None}):
+            if end <= 0:
+                continue
+            line = packet.content[:end]
+            title = {index.number(word) for word in words(_WHICH.sub("", line)) or words(line)}
+            if known := sorted(number for number in title if number is not None):
                 packets.append(place)
-                numbers.append(sorted(number for number in title if number is not None))
+                numbers.append(known)
         lengths = np.array([len(title) for title in numbers], np.intp)
         flat = np.array([number for title in numbers for number in title], np.int32)
         return Titles(np.array(packets, np.intp), np.cumsum(lengths) - lengths, flat)
+
+    def names(self, place: int) -> dict[tuple[int, ...], float]:
+        """The names that a packet mentions, as word numbers, and how much each is worth."""
+        known = self._names.get(place)
+        if known is None:
+            index, known = self.words, {}
+            for name, worth in names_in(self.packets[place].content).items():
+                known[tuple(number for word in name if (number := index.number(word)) is not None)] = worth
+            if len(self._names) >= _REMEMBERED:
+                self._names.clear()
+            self._names[place] = known
+        return known
 
 
 class Pools:

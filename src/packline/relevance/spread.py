@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from packline.errors import ConfigError
 from packline.relevance.dates import dates_in, nearness
+from packline.relevance.hops import to_linked, to_titled
 from packline.relevance.pool import Pool
-from packline.relevance.titles import to_titles
 from packline.relevance.words import words
 
 __all__ = ["Spread"]
@@ -39,8 +39,10 @@ class Spread:
         dated: What is dated when the question says ("on 3 June", "in May 2023") counts so much more; less in
             proportion to the share of the dated packets that are: a year that fits them all tells nothing.
         titled: Share of the best score that passages get whose title the question names.
-        linked: Share of its score that each of the three best passages then gives to those whose title it
-            mentions.
+        linked: Share of its score that each of the eight best packets gives to passages whose title it
+            mentions, less the further it is from the best.
+        shared: Share of its score that each of them gives to packets that share a name with it, as rare as
+            that name is: half for a name of one word.
 
     Raises:
         ConfigError: A number is negative.
@@ -52,6 +54,7 @@ class Spread:
     dated: float = 1.0
     titled: float = 0.2
     linked: float = 0.5
+    shared: float = 0.4
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -79,7 +82,8 @@ class Spread:
         scores = self._to_neighbours(scores, pool)
         scores = self._to_speakers(question, scores, pool)
         scores = self._to_dated(question, scores, pool)
-        return to_titles(question, scores, pool, named=self.titled, linked=self.linked)
+        scores = to_titled(question, scores, pool, titled=self.titled)
+        return to_linked(question, scores, pool, linked=self.linked, shared=self.shared)
 
     def _to_neighbours(self, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
         order, first, end = pool.stretches

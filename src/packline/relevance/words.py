@@ -107,6 +107,11 @@ class WordIndex:
         return len(self.starts) - 1
 
     @property
+    def vocabulary(self) -> int:
+        """Words that there are numbers for."""
+        return len(self._numbers)
+
+    @property
     def lengths(self) -> NDArray[np.int64]:
         """Words of each text."""
         return np.diff(self.starts)
@@ -114,7 +119,7 @@ class WordIndex:
     @cached_property
     def occurrences(self) -> NDArray[np.int64]:
         """How often each word of the vocabulary occurs in all texts together."""
-        return np.bincount(self.numbers, minlength=len(self._numbers))
+        return np.bincount(self.numbers, minlength=self.vocabulary)
 
     @cached_property
     def _sorted(self) -> list[bytes]:
@@ -137,7 +142,7 @@ class WordIndex:
         A word counts for one group only, the last that has it.
         """
         width = len(groups) + 1
-        column = np.zeros(len(self._numbers), np.min_scalar_type(width))
+        column = np.zeros(self.vocabulary, np.min_scalar_type(width))
         for place, group in enumerate(groups, 1):
             column[[number for word in group if (number := self.number(word)) is not None]] = place
         columns = column[self.numbers]

@@ -1,0 +1,98 @@
+"""Hops: passages that the question names, and the second hop to those that the best passages name.
+
+The second passage of a two-step question ("Which office did the actress of Corliss hold?") resembles the
+first one, not the question; but the first one mentions it by its title, or names somebody whom both name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packline.relevance.bm25 import rarity
+from packline.relevance.phrases import texts_with
+from packline.relevance.pool import Pool
+from packline.relevance.titles import Mentions
+from packline.relevance.words import words
+
+__all__ = ["to_linked", "to_titled"]
+
+LEADERS = 8
+"""Passages that a second hop starts from."""
+
+AGAIN = 0.25
+"""What a third hop weighs, from where the second one led."""
+
+COMMON, FEW = 0.03, 2
+"""A name in more than this share of the texts, and in more than `FEW`, tells nothing."""
+
+IN_QUESTION, IN_PASSAGE = 0.9, 0.5
+"""Shares of a title's words, weighed by rarity, from which on it is named."""
+
+
+def to_titled(
+    question: str, scores: NDArray[np.float64], pool: Pool, *, titled: float
+) -> NDArray[np.float64]:
+    """The scores, and `titled` of the best score for passages whose title the question has."""
+    if not titled or not len(pool.titles.packets):
+        return scores
+    mentions = Mentions(pool)
+    asked = [number for word in words(question) if (number := pool.words.number(word)) is not None]
+    spread, named = scores.copy(), mentions.of(np.array(asked, np.int32), least=IN_QUESTION)
+    spread[mentions.titled] += titled * scores.max() * named
+    return spread
+
+
+def to_linked(
+    question: str, scores: NDArray[np.float64], pool: Pool, *, linked: float, shared: float
+) -> NDArray[np.float64]:
+    """The scores, and what packets gain from the `LEADERS` best ones, and `AGAIN` of what they gain then.
+
+    A leader gives `score * (score / best score) ** 2`, times `linked` to those whose title it mentions, and
+    times `shared` to those that share a name with it; of several leaders the one that gives most counts.
+    """
+    if not (linked or shared) or scores.max(initial=0.0) <= 0:
+        return scores
+    asked = {pool.words.number(word) for word in words(question)}
+
+    def after_hop(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        leaders = np.argsort(-scores, kind="stable")[:LEADERS]
+        strengths = scores[leaders] * (scores[leaders] / scores[leaders[0]]) ** 2
+        by_title = _by_title(leaders, linked * strengths, pool)
+        return scores + by_title + _by_name(leaders, shared * strengths, pool, besides=asked)
+
+    once = after_hop(scores)
+    return once + AGAIN * (after_hop(once) - once)
+
+
+def _by_title(leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+    mentions, index = Mentions(pool), pool.words
+    gained = np.zeros(len(pool))
+    for leader, strength in zip(leaders, strengths, strict=True):
+        own = index.numbers[index.starts[leader] : index.starts[leader + 1]]
+        given = strength * mentions.of(own, least=IN_PASSAGE)
+        given[mentions.titled == leader] = 0.0
+        gained[mentions.titled] = np.maximum(gained[mentions.titled], given)
+    return gained
+
+
+def _by_name(
+    leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool, *, besides: set[int | None]
+) -> NDArray[np.float64]:
+    """The most that a leader gives for a name that both mention, by rarity; words `besides` are no names."""
+    found = [pool.names(leader) for leader in leaders.tolist()]
+    names = {
+        name: place for place, name in enumerate(dict.fromkeys(name for named in found for name in named))
+    }
+    texts, held = texts_with(list(names), pool.words)
+    containing = np.bincount(held, minlength=len(names))
+    telling = rarity(containing, len(pool)) * (containing <= max(FEW, COMMON * len(pool)))
+    telling[[place for name, place in names.items() if besides.issuperset(name)]] = 0.0
+    gained = np.zeros(len(pool))
+    for leader, strength, named in zip(leaders, strengths, found, strict=True):
+        given = np.zeros(len(names))
+        given[[names[name] for name in named]] = list(named.values())
+        given *= strength * telling
+        elsewhere = texts != leader
+        np.maximum.at(gained, texts[elsewhere], given[held[elsewhere]])
+    return gained
