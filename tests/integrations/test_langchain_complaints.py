@@ -7,8 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain.agents.middleware import ModelRequest
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
@@ -244,3 +246,42 @@ def test_an_answer_can_cite_by_number_the_very_documents_that_it_stands_on():
     assert cited[0] is not cited[1]
     assert all(any(origin is document for document in documents) for origin in cited)
     assert f"[1] {cited[0].page_content}" in result["prompt"].to_string()
+
+
+class Counting(Embeddings):
+    """An embedding model of one number, which keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.documents += texts
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, float("fish" in text.lower())]
+
+
+def test_a_setting_for_one_call_embeds_no_text_again():
+    model = Counting()
+    texts = ["Fish swim.", "Profits rose."]
+    builder = ContextBuilder(sources=[lambda query: texts], relevance=model)
+
+    for max_tokens in (300, 400, 500):
+        builder.bind(max_tokens=max_tokens).invoke("What do fish do?")
+
+    assert sorted(model.documents) == sorted(texts)
+
+
+def test_an_agents_model_is_packed_for_without_embedding_its_conversation_again():
+    model = Counting()
+    middleware = ContextMiddleware(relevance=model, max_tokens=300)
+    agent = create_agent(
+        GenericFakeChatModel(messages=iter([AIMessage("One."), AIMessage("Two.")])), middleware=[middleware]
+    )
+
+    state = agent.invoke({"messages": [HumanMessage("Fish?"), AIMessage("Swim."), HumanMessage("And cats?")]})
+    agent.invoke({"messages": [*state["messages"], HumanMessage("And dogs?")]})
+
+    assert len(model.documents) == len(set(model.documents))
+    assert {"user: Fish?", "assistant: Swim."} <= set(model.documents)
