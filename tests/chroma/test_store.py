@@ -110,3 +110,17 @@ def test_a_client_that_its_owner_closed_is_named(kind: type[Store], embed: Embed
 
     with pytest.raises(PacklineError, match=r"^the Chroma client of 'owned.*' is closed: open another"):
         store.search("rain")
+
+
+@BOTH
+def test_what_is_no_store_is_named_with_a_way_out(kind: type[Store], embed: Embed, tmp_path: Path) -> None:
+    (tmp_path / "chroma.sqlite3").write_text("no database")
+
+    with pytest.raises(PacklineError, match=f"^{re.escape(str(tmp_path))} could not be opened as a store"):
+        kind(tmp_path, embed=embed)
+
+
+@BOTH
+def test_a_path_that_is_not_utf_8_is_refused(kind: type[Store], embed: Embed, tmp_path: Path) -> None:
+    with pytest.raises(PacklineError, match="path must be a path that can be written in UTF-8"):
+        kind(tmp_path / "\udcff", embed=embed)

@@ -7,6 +7,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from packline.chroma.rows import storable
 from packline.errors import ConfigError, PacklineError
 
 if TYPE_CHECKING:
@@ -71,8 +72,14 @@ def connect(path: str | os.PathLike[str] | None, client: ClientAPI | None) -> Co
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise ConfigError("path", str(path), "a folder, or None for a store in memory")
+    if storable(str(folder)) != str(folder):
+        raise ConfigError("path", str(path), "a path that can be written in UTF-8, as Chroma needs it")
     try:
         opened = chromadb.PersistentClient(str(folder.resolve()))
+    except chromadb.errors.ChromaError as error:
+        raise PacklineError(
+            f"{folder} could not be opened as a store ({error}): choose another folder, or remove this one"
+        ) from error
     except ValueError as error:  # the same folder is open in this process, with other settings
         raise PacklineError(
             f"{folder} could not be opened ({error}): pass its client with client=..."
@@ -83,6 +90,7 @@ def connect(path: str | os.PathLike[str] | None, client: ClientAPI | None) -> Co
 def _chromadb() -> Any:
     try:
         import chromadb
+        import chromadb.errors
     except ImportError as error:
         raise PacklineError('Chroma is not installed: run pip install "packline[chroma]"') from error
     return chromadb
