@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from packline.chroma import MemoryStore
+from packline.chroma import KnowledgeBase, MemoryStore
 from packline.cli.app import run
 
 BASE = ("--counter", "approximate", "--now", "2026-01-15T12:00:00Z")
@@ -111,13 +111,14 @@ def test_a_question_comes_from_a_pipe(
         '[{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]',
         '[["user", "Hi."], ["assistant", "Hello."]]',
         '\ufeff{"messages": [["human", "Hi."], ["ai", "Hello."]]}',
+        '["user", "Hi."]\r\n\r\n{"role": "assistant", "content": "Hello."}\r\n',
     ],
 )
 def test_a_conversation_is_read_in_each_of_its_forms(
     history: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    path = tmp_path / "chat.json"
-    path.write_text(history, "utf-8")
+    path = tmp_path / ("chat.jsonl" if history.endswith("\n") else "chat.json")
+    path.write_bytes(history.encode())
 
     assert build("And now?", "--history", str(path)) == 0
 
@@ -178,6 +179,7 @@ def test_an_explicit_budget_goes_before_any_in_the_file(tmp_path: Path, capsys: 
         (["build", "Why?", "--docs", "nowhere"], "nowhere"),
         (["build", "Why?", "--relevance", "magic"], "--relevance must be one of lexical, "),
         (["build", "Why?", "--bogus"], "--bogus"),
+        (["build", "Why?", "--instructions", "@"], "--instructions @: expected the name of a file"),
         (["build", "Why?", "--now", "soon"], "2026-01-31T12:00"),
         (["build", "Why?", "--counter", "abacus"], "--counter must be an encoding"),
         (["build", " ", *BASE], "QUESTION must be a text that is not empty, got ' '"),
@@ -284,7 +286,7 @@ def test_with_strict_settings_the_failures_of_sources_end_the_build_in_one_line(
 
     out, err = capsys.readouterr()
     assert (code, out) == (1, "")
-    assert err == "packline: sources failed: TimeoutError: no answer within 1e-09 s\n"
+    assert err == "packline: sources failed: knowledge: TimeoutError: no answer within 1e-09 s\n"
 
 
 def test_a_page_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -344,6 +346,43 @@ def test_a_folder_without_documents_is_a_warning(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().err == f"packline: warning: no documents in {tmp_path}\n"
 
 
+def test_a_store_that_is_not_there_is_not_made_where_no_documents_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    store = tmp_path / "store"
+
+    code = build("Why?", "--store", str(store))
+
+    assert code == 1
+    assert capsys.readouterr().err.startswith(f"packline: {store}: no store yet: name the documents ")
+    assert not store.exists()
+
+
+def test_a_store_without_documents_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    KnowledgeBase(tmp_path).close()
+
+    assert build("Why?", "--store", str(tmp_path)) == 0
+
+    assert capsys.readouterr().err == f"packline: warning: no documents in {tmp_path}\n"
+
+
+def test_a_larger_budget_gets_more_documents_to_choose_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    for number in range(60):
+        (tmp_path / f"{number}.txt").write_text(f"Rain gauge {number} holds {number / 10} mm.", "utf-8")
+
+    def candidates(budget: str) -> int:
+        assert (
+            build("What holds a rain gauge?", "--docs", str(tmp_path), "--max-tokens", budget, "--json") == 0
+        )
+        account = json.loads(capsys.readouterr().out)
+        return len(account["kept"]) + len(account["dropped"]) + len(account["shortened"])
+
+    assert candidates("3000") == 30
+    assert candidates("9000") == 56
+
+
 def test_a_store_keeps_the_documents_for_the_next_run(
     manual: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -367,8 +406,7 @@ def test_a_bad_entry_in_a_folder_of_memories_is_a_warning_and_the_others_are_use
     (memories / "d.jsonl").write_text('"The rain gauge is blue."\n{bad\n{"importance": 1}\n', "utf-8")
     (memories / "e.json").write_text('["The rain gauge was red.", 5]', "utf-8")
     (memories / "f.txt").write_bytes(b"\xe9 is no UTF-8")
-
-    names = ("content", "page_content", "text", "memory", "results", "documents", "memories", "items")
+    expected = "expected a text or an object with content"
 
     code = build("What of the rain gauge?", "--memory", str(memories))
 
@@ -377,8 +415,8 @@ def test_a_bad_entry_in_a_folder_of_memories_is_a_warning_and_the_others_are_use
     assert out.count("Memory: The rain gauge") == 5
     assert err.replace(str(memories), "DIR").splitlines() == [
         "packline: warning: DIR/d.jsonl:2:2: not JSON: Expecting property name enclosed in double quotes",
-        f"packline: warning: DIR/d.jsonl:3: not a memory: a dict with none of {', '.join(names)}",
-        "packline: warning: DIR/e.json: entry 2: not a memory: int, which has no text",
+        f"packline: warning: DIR/d.jsonl:3: not a memory: {expected}, got {{'importance': 1}}",
+        f"packline: warning: DIR/e.json: entry 2: not a memory: {expected}, got 5",
         "packline: warning: DIR/f.txt: not UTF-8 text: byte 0 is 0xe9",
     ]
 

@@ -77,6 +77,21 @@ def test_compare_prints_a_table(cases: Path, variants: list[str], capsys: pytest
     assert "-75.0 [-100.0, -50.0]" in out
 
 
+def test_variants_of_one_name_are_called_by_their_paths(
+    cases: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    paths = [tmp_path / name for name in ("a/same.toml", "b/same.toml", "other.toml")]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+
+    variants = [f"--variant={path}" for path in paths]
+    assert run(["compare", str(cases), *variants, "--counter", "approximate", "--json"]) == 0
+
+    names = [row["name"] for row in json.loads(capsys.readouterr().out)["variants"]]
+    assert names == [str(paths[0]), str(paths[1]), "other"]
+
+
 def test_questions_that_exceed_the_budget_count_as_not_found_and_are_told(
     cases: Path, variants: list[str], capsys: pytest.CaptureFixture[str]
 ):

@@ -6,6 +6,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
+
 BASE = ("--counter", "approximate", "--now", "2026-01-15T12:00:00Z")
 
 
@@ -74,6 +76,31 @@ def test_what_a_library_logs_is_not_printed_beside_the_warning(tmp_path: Path):
     broken, none = done.stderr.splitlines()
     assert broken.startswith(f"packline: warning: {tmp_path / 'broken.pdf'}: ")
     assert none == f"packline: warning: no documents in {tmp_path}"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell that closes streams is needed")
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), ("<&-", 0)])
+def test_a_closed_stream_is_no_error(closed: str, code: int):
+    command = f'"{sys.executable}" -m packline build "Why?" {" ".join(BASE)} {closed}'
+
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120, check=False)
+
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_told_in_one_line():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "packline", "build", "Why?", *BASE],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (1, "packline: No space left on device\n")
 
 
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path):

@@ -46,6 +46,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     0: done; 1: it could not be done; 2: the command line itself is wrong; 130: interrupted.
     """
+    streams.replace_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a text in any script must not end the command
             stream.reconfigure(errors="backslashreplace")
@@ -64,7 +65,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         reasons = [f"{type(error).__name__}: {error}" for error in errors.exceptions]
         return _complaint(f"{errors.message}: {'; '.join(reasons)}", _FAILED)
     except OSError as error:
-        return _complaint(f"{error.filename or 'packline'}: {error.strerror or error}", _FAILED)
+        place = "" if error.filename is None else f"{error.filename}: "
+        return _complaint(f"{place}{error.strerror or error}", _FAILED)
     except (KeyboardInterrupt, typer.Abort):
         return _complaint("interrupted", _INTERRUPTED)
     return code if isinstance(code, int) else 0
@@ -115,9 +117,11 @@ def build(
     conversation = None if history is None else inputs.read_history(history)
     told = inputs.read_instructions(instructions)
     remembered = memories(memory, user, warn=streams.warn)
+    budget = settings.config.budget(asked)
+    documents = knowledge(docs or (), store, budget=budget, warn=streams.warn)
     builder = ContextBuilder(
         config=settings.config,
-        sources=[*knowledge(docs or (), store, warn=streams.warn), *remembered],
+        sources=[*documents, *remembered],
         relevance=scorer,
         token_counter=counting,
     )
@@ -154,7 +158,7 @@ def compare(
     """Compare settings on the same cases."""
     options.refuse_more(None, command.args, "--variant")
     chosen = spread(read_cases(cases), sample)
-    settings = [inputs.read_settings(path, max_tokens=max_tokens) for path in variant]
+    settings = inputs.read_variants(variant, max_tokens=max_tokens)
     with progress(len(chosen) * len(settings)) as done:
         figures = [measure(chosen, each, token_counter=counter, done=done) for each in settings]
     if as_json:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import tomllib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from packline.cli.options import scorer
+from packline.cli.options import UsageError, scorer
 from packline.config import ContextConfig
 from packline.conversation import turns
 from packline.errors import ConfigError, PacklineError
@@ -24,6 +24,7 @@ __all__ = [
     "read_lines",
     "read_settings",
     "read_text",
+    "read_variants",
 ]
 
 
@@ -65,22 +66,39 @@ def read_settings(path: Path | None, *, max_tokens: int | None = None) -> Settin
         raise PacklineError(f"{path}: {error}") from error
 
 
+def read_variants(paths: Sequence[Path], *, max_tokens: int | None = None) -> list[Settings]:
+    """The settings of each file; where two files have one name, they are called by their paths."""
+    settings = [read_settings(path, max_tokens=max_tokens) for path in paths]
+    names = [each.name for each in settings]
+    return [
+        each if names.count(each.name) == 1 else replace(each, name=str(path))
+        for each, path in zip(settings, paths, strict=True)
+    ]
+
+
 def read_instructions(given: str | None) -> str | None:
-    """The instructions themselves, or after an @ the file that holds them."""
+    """The instructions themselves, or after an @ the file that holds them.
+
+    Raises:
+        PacklineError: The file cannot be read, or no file is named.
+    """
     if given is None or not given.startswith("@"):
         return given
+    if given == "@":
+        raise UsageError("--instructions @: expected the name of a file after the @")
     return read_text(Path(given[1:])).rstrip()
 
 
 def read_history(path: Path) -> tuple[ContextPacket, ...]:
     """A conversation: a JSON list of `{"role", "content"}` objects or `[role, text]` pairs.
 
-    The list may also stand under "messages", as chat APIs have it.
+    The list may also stand under "messages", as chat APIs have it; a .jsonl file has one message a line.
 
     Raises:
         PacklineError: The file cannot be read, is not JSON, or an entry is no message.
     """
-    history = parse_json(read_text(path), path)
+    lines = path.suffix.lower() == ".jsonl"
+    history = [value for _, value in read_lines(path)] if lines else parse_json(read_text(path), path)
     if isinstance(history, Mapping):
         history = history.get("messages")
     if not isinstance(history, list):

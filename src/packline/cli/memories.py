@@ -95,6 +95,8 @@ def _read(path: Path, source: Source) -> Iterator[Sequence[ContextPacket] | Pack
 def _packets(entry: object, where: str, source: Source) -> Sequence[ContextPacket] | PacklineError:
     try:
         return packets_of(entry, source)
+    except SourceError:
+        problem = f"expected a text or an object with content, got {entry!r:.60}"
     except PacklineError as error:
-        reason = error.problem.removeprefix("returned ") if isinstance(error, SourceError) else str(error)
-        return PacklineError(f"{where}: not a memory: {reason}")
+        problem = str(error)
+    return PacklineError(f"{where}: not a memory: {problem}")

@@ -142,7 +142,9 @@ Store = Annotated[
 History = Annotated[
     Path | None,
     typer.Option(
-        help="The conversation so far: a JSON list of messages.", parser=_path(folder=False), metavar="FILE"
+        help="The conversation so far: a JSON list of messages, or .jsonl with one a line.",
+        parser=_path(folder=False),
+        metavar="FILE",
     ),
 ]
 Memory = Annotated[

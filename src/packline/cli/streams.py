@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from datetime import datetime
@@ -14,7 +15,16 @@ from packline.errors import ConfigError, PacklineError
 from packline.report.cells import one_line, visible
 from packline.timestamps import read_timestamp
 
-__all__ = ["moment_of", "page", "question", "warn", "write"]
+__all__ = ["moment_of", "page", "question", "replace_closed", "warn", "write"]
+
+
+def replace_closed() -> None:
+    """Give the process a stream that leads nowhere for each one that it was started without."""
+    if sys.stdin is None:
+        sys.stdin = io.StringIO()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.StringIO())
 
 
 def question(given: str | None) -> str:
