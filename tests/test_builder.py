@@ -179,12 +179,13 @@ def test_a_failing_source_is_in_the_failures_and_the_others_are_used(awaited: bo
 
 @both_ways
 def test_strict_raises_the_failures(awaited: bool):
-    made = builder(sources=[broken], config=ContextConfig(strict=True))
+    made = builder(sources=[broken, notes, Source("wiki", ask=broken)], config=ContextConfig(strict=True))
 
     with pytest.raises(ExceptionGroup) as raised:
         build(made, awaited)
 
-    assert [str(error) for error in raised.value.exceptions] == ["no index"]
+    assert raised.value.message == "sources failed: broken, wiki"
+    assert [str(error) for error in raised.value.exceptions] == ["no index", "no index"]
 
 
 @both_ways
@@ -478,9 +479,11 @@ def test_recency_counts_where_it_is_always_asked_for():
 def test_now_is_the_moment_from_which_ages_are_measured():
     packet = ContextPacket("pandas", relevance_score=1.0, timestamp=NOW)
 
+    made = builder(config=ContextConfig(recency="always"))
+
     def recency(now: datetime) -> float | None:
         return (
-            build(builder(), custom_packets=[packet], conversation_history=None, state=None, now=now)
+            build(made, custom_packets=[packet], conversation_history=None, state=None, now=now)
             .kept[0]
             .recency
         )
@@ -495,7 +498,9 @@ def test_now_is_the_moment_from_which_ages_are_measured():
 def test_without_now_it_is_the_present():
     packet = ContextPacket("pandas", relevance_score=1.0, timestamp=datetime.now(UTC) - timedelta(days=10))
 
-    context = build(builder(), custom_packets=[packet], conversation_history=None, state=None, now=None)
+    made = builder(config=ContextConfig(recency="always"))
+
+    context = build(made, custom_packets=[packet], conversation_history=None, state=None, now=None)
 
     assert context.kept[0].recency == pytest.approx(math.exp(-1), rel=1e-3)
 

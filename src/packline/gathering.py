@@ -57,7 +57,7 @@ def gather(
         strict: Raise failures instead of only reporting them.
 
     Raises:
-        ExceptionGroup: With `strict`, all failures of sources at once.
+        ExceptionGroup: With `strict`, all failures of sources at once; its message has their names, in order.
     """
     return _gathered(request, sources, settle(_calls(request, sources, timeout)), strict)
 
@@ -109,7 +109,8 @@ def _gathered(
         if outcome.error is not None
     )
     if failures and strict:
-        raise ExceptionGroup("sources failed", list(map(_exception, failures)))
+        names = ", ".join(failure.source for failure in failures)
+        raise ExceptionGroup(f"sources failed: {names}", list(map(_exception, failures)))
     answers = [
         (source.name, packet) for source, o in zip(sources, outcomes, strict=True) for packet in o.value or ()
     ]
