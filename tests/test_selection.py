@@ -255,6 +255,14 @@ def test_a_question_that_does_not_ask_for_the_newest_goes_by_relevance_alone():
 
     assert kept(selection) == ["old", "new", "future", "undated"]
     assert [verdict.score for verdict in selection.kept] == [0.8, 0.75, 0.7, 0.65]
+    assert [verdict.recency for verdict in selection.kept] == [None] * 4
+
+
+def test_a_verdict_on_what_is_dropped_has_its_recency_where_that_counted():
+    low = packet("low", 0.0, timestamp=NOW)
+
+    assert choose(low).dropped[0].recency is None
+    assert choose(low, recency="always").dropped[0].recency == 1.0
 
 
 @pytest.mark.parametrize("options", [{"question": "What is the latest?"}, {"recency": "always"}])
@@ -279,7 +287,7 @@ def test_the_minimum_is_one_of_relevance_whatever_the_recency():
 def test_the_half_life_is_the_configs():
     given = packet("x", 0.5, timestamp=NOW - timedelta(days=3))
 
-    assert choose(given, half_life_days=3.0).kept[0].recency == 0.5
+    assert choose(given, half_life_days=3.0, recency="always").kept[0].recency == 0.5
 
 
 # --- duplicates ---

@@ -32,10 +32,10 @@ def to_dict(context: Context) -> dict[str, object]:
 
     `kept`, `shortened` and `dropped` hold each packet once: `id`, `kind`, `source`, `position`, `reason` (a
     word to act on) and `why` (the same to read), `relevance`, `recency`, `score` and `tokens` (null where
-    unknown), `timestamp` (ISO), `metadata`, `content`, `shortened` (what stands in the prompt in its
-    place, or null) and `merged` (the ids of packets that say the same). `citations` leads from the numbers
-    in the prompt to ids, where entries are numbered. Instructions are no packets: they stand in
-    `instructions`.
+    unknown; recency also where it did not count), `timestamp` (ISO), `metadata`, `content`, `shortened` (what
+    stands in the prompt in its place, or null) and `merged` (the ids of packets that say the same).
+    `citations` leads from the numbers in the prompt to ids, where entries are numbered. Instructions are no
+    packets: they stand in `instructions`.
     """
     request = context.request
     return {
