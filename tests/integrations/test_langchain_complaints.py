@@ -273,6 +273,21 @@ def test_a_setting_for_one_call_embeds_no_text_again():
     assert sorted(model.documents) == sorted(texts)
 
 
+def test_a_setting_for_one_call_counts_no_text_again():
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text)
+
+    builder = ContextBuilder(sources=[lambda query: ["Fish swim."]], token_counter=count)
+
+    for _ in range(3):
+        builder.bind(max_tokens=3_000).invoke("What do fish do?")
+
+    assert len(counted) == len(set(counted))
+
+
 def test_an_agents_model_is_packed_for_without_embedding_its_conversation_again():
     model = Counting()
     middleware = ContextMiddleware(relevance=model, max_tokens=300)
