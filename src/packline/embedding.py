@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from packline.errors import ConfigError, PacklineError
 
-__all__ = ["Embedder", "Vectors", "embedding"]
+__all__ = ["Embedder", "Vectors", "embedding", "unit_rows"]
 
 Vectors: TypeAlias = NDArray[np.float32]
 
@@ -68,31 +68,41 @@ class Embedder:
         """
         if not texts:
             return np.zeros((0, 0), np.float32)
-        return self._checked(self._documents(list(texts)), len(texts))
+        return unit_rows(self._documents(list(texts)), len(texts), of=self.name)
 
     def query(self, text: str) -> Vectors:
         """The vector of a question, of shape (d,). Raises `ConfigError` as `documents` does."""
         vectors = self._documents([text]) if self._query is None else [self._query(text)]
-        row: Vectors = self._checked(vectors, 1)[0]
+        row: Vectors = unit_rows(vectors, 1, of=self.name)[0]
         return row
-
-    def _checked(self, given: object, rows: int) -> Vectors:
-        field = f"vectors of {self.name}"
-        try:
-            vectors = np.asarray(given, np.float64)
-        except (TypeError, ValueError):
-            raise ConfigError(field, given, "numbers, as many for each text") from None
-        if vectors.ndim != 2 or vectors.shape[0] != rows or vectors.shape[1] == 0:
-            raise ConfigError(
-                field, vectors.shape, f"of shape ({rows}, d): one vector of d numbers for each text"
-            )
-        if not np.isfinite(vectors).all():
-            raise ConfigError(field, "NaN or infinity", "finite numbers")
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
     def __repr__(self) -> str:
         return f"Embedder({self.name!r})"
+
+
+def unit_rows(given: object, rows: int, *, of: str) -> Vectors:
+    """Vectors of unit length, of shape (rows, d); a vector of zeros stays one.
+
+    Args:
+        given: One vector for each row, in any form that numpy reads.
+        of: Whose vectors they are, for the message.
+
+    Raises:
+        ConfigError: They are more or fewer, of different lengths, empty or not finite.
+    """
+    field = f"vectors of {of}"
+    try:
+        vectors = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise ConfigError(field, given, "numbers, as many for each text") from None
+    if vectors.ndim != 2 or vectors.shape[0] != rows or vectors.shape[1] == 0:
+        raise ConfigError(
+            field, vectors.shape, f"of shape ({rows}, d): one vector of d numbers for each text"
+        )
+    if not np.isfinite(vectors).all():
+        raise ConfigError(field, "NaN or infinity", "finite numbers")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
 
 
 def embedding(spec: object = None) -> Embedder:

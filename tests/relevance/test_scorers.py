@@ -267,6 +267,50 @@ def test_only_so_many_vectors_are_remembered():
     assert embedded.count("abc") == 2
 
 
+class Node:
+    def __init__(self, embedding: object) -> None:
+        self.embedding = embedding
+
+
+@pytest.mark.parametrize("kind", [Semantic, Hybrid])
+def test_vectors_that_packets_carry_are_taken_instead_of_new_ones(kind):
+    embedded: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        embedded.extend(texts)
+        return [[1.0, 0.0]] * len(texts)
+
+    pool = [
+        ContextPacket("away", origin=Node([0.0, 2.0])),
+        ContextPacket("near", metadata={"embedding": np.array([3.0, 0.1])}),
+        ContextPacket("other", origin=Node(None)),
+    ]
+
+    scores = kind(embed, carried=True, spread=NOTHING).scores("q", pool)
+
+    assert embedded == ["q", "other"]
+    assert scores[0] == 0 < scores[1] < scores[2]
+
+
+def test_vectors_that_packets_carry_are_left_alone_unless_asked_for():
+    pool = [ContextPacket("abc", metadata={"embedding": "not a vector"})]
+
+    assert Semantic(letters).scores("abc", pool)[0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("vector", ["text", [1.0], [[1.0]], [float("nan")] * 9])
+def test_a_carried_vector_that_does_not_fit_is_refused(vector):
+    pool = [ContextPacket("abc"), ContextPacket("def", metadata={"embedding": vector})]
+
+    with pytest.raises(ConfigError, match="vectors of"):
+        Semantic(letters, carried=True).scores("abc", pool)
+
+
+def test_carried_is_yes_or_no():
+    with pytest.raises(ConfigError, match="carried"):
+        Semantic(letters, carried="yes")
+
+
 @pytest.mark.parametrize("scorer", [Lexical(), Semantic(by_vowels), Hybrid(by_vowels)])
 def test_a_scorer_can_be_pickled_and_scores_the_same(scorer):
     pool = evidence("a bear eats", "a fish")

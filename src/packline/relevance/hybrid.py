@@ -27,8 +27,8 @@ class Hybrid:
     """`(1 - weight) * words / best words + weight * meaning / best meaning`, then spread like both.
 
     Words are the BM25 of `Lexical`, meaning is what `Semantic` sees; see there for `embed`, `spread`,
-    `remembered`. The best packet gets the same mean of the share of the question's words that the best text
-    has, and of the best cosine.
+    `remembered`, `carried`. The best packet gets the same mean of the share of the question's words that the
+    best text has, and of the best cosine.
 
     Args:
         weight: Of meaning, in [0, 1]; None: 0.35, but 0.05 for the bundled model where less than half of the
@@ -46,11 +46,12 @@ class Hybrid:
         weight: float | None = None,
         spread: Spread | None = None,
         remembered: int = 50_000,
+        carried: bool = False,
     ) -> None:
         number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
         if weight is not None and not (number and 0 <= weight <= 1):
             raise ConfigError("weight", weight, "a number in [0, 1], or None")
-        self._cosines = Cosines(embed, remembered=remembered)
+        self._cosines = Cosines(embed, remembered=remembered, carried=carried)
         self._bundled = embed is None
         self._weight = weight
         self._spread = Spread() if spread is None else spread
@@ -59,7 +60,7 @@ class Hybrid:
     def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:
         """One score in [0, 1] for each packet."""
         pool = self._pools.of(packets)
-        matches, cosines = bm25(query, pool), self._cosines.of(query, pool.texts)
+        matches, cosines = bm25(query, pool), self._cosines.of(query, pool)
         weight = self._weight_for(query)
         raw = (1 - weight) * _by_best(matches.scores) + weight * _by_best(standing_out(cosines))
         best = (1 - weight) * matches.share + weight * float(cosines.max(initial=0.0))

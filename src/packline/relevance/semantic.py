@@ -28,21 +28,29 @@ class Semantic:
             sentence-transformers.
         spread: How far relevance spreads from a packet to those that belong to it.
         remembered: Texts whose vectors are kept, so that unchanged text is embedded once.
+        carried: Take the vectors that packets carry, in `metadata["embedding"]` or as the `embedding` of
+            their origin (a LlamaIndex node), instead of embedding those texts. They must come from the model
+            that `embed` is, which still embeds the question, and the packets without one.
 
     Raises:
         PacklineError: The bundled model is asked for and not installed.
     """
 
     def __init__(
-        self, embed: object = None, *, spread: Spread | None = None, remembered: int = 50_000
+        self,
+        embed: object = None,
+        *,
+        spread: Spread | None = None,
+        remembered: int = 50_000,
+        carried: bool = False,
     ) -> None:
-        self._cosines = Cosines(embed, remembered=remembered)
+        self._cosines = Cosines(embed, remembered=remembered, carried=carried)
         self._spread = Spread() if spread is None else spread
         self._pools = Pools()
 
     def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:
         """One score in [0, 1] for each packet."""
         pool = self._pools.of(packets)
-        cosines = self._cosines.of(query, pool.texts)
+        cosines = self._cosines.of(query, pool)
         best = float(cosines.max(initial=0.0))
         return self._spread.scores(query, standing_out(cosines), pool, best=best)
