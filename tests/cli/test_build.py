@@ -218,6 +218,18 @@ def test_an_empty_pipe_is_no_question(capsys: pytest.CaptureFixture[str], monkey
     assert "from a pipe: standard input is empty (see --help)" in capsys.readouterr().err
 
 
+def test_an_interrupted_command_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.stdin, "read", interrupted)
+
+    code = build("-")
+
+    out, err = capsys.readouterr()
+    assert (code, out, err.strip()) == (130, "", "packline: interrupted")
+
+
 def test_what_is_wrong_is_said_before_any_document_is_read(manual: Path, tmp_path: Path):
     store = tmp_path / "store"
 
@@ -343,7 +355,10 @@ def test_documents_become_evidence_and_what_cannot_be_read_is_a_warning(
 def test_a_folder_without_documents_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert build("Why?", "--docs", str(tmp_path)) == 0
 
-    assert capsys.readouterr().err == f"packline: warning: no documents in {tmp_path}\n"
+    assert capsys.readouterr().err == (
+        f"packline: warning: no documents in {tmp_path}: "
+        "expected .md, .markdown, .txt, .rst, .html, .htm, .pdf, .ipynb, .csv\n"
+    )
 
 
 def test_a_store_that_is_not_there_is_not_made_where_no_documents_are_named(

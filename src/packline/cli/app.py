@@ -68,6 +68,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         place = "" if error.filename is None else f"{error.filename}: "
         return _complaint(f"{place}{error.strerror or error}", _FAILED)
     except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:  # which typer may give in place of raising
         return _complaint("interrupted", _INTERRUPTED)
     return code if isinstance(code, int) else 0
 

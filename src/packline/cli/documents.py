@@ -35,11 +35,17 @@ def knowledge(
     if not paths and store is not None and not (store / "chroma.sqlite3").exists():
         raise PacklineError(f"{store}: no store yet: name the documents that shall be in it with --docs")
     from packline.chroma import KnowledgeBase
+    from packline.chroma.reading import suffixes
 
     base = KnowledgeBase(store, chunk_tokens=_PASSAGE, gather_limit=max(_FEWEST, 2 * budget // _PASSAGE))
     if paths:
         for failed in base.add(paths).failed:
             warn(str(failed))
     if not len(base):
-        warn(f"no documents in {', '.join(map(str, paths)) or store}")
+        places = ", ".join(map(str, paths))
+        warn(
+            f"no documents in {places}: expected {', '.join(suffixes())}"
+            if paths
+            else f"no documents in {store}"
+        )
     return [base]

@@ -126,7 +126,8 @@ Question = Annotated[
 Docs = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Folder or file to look for evidence in; may be repeated.",
+        help="Folder or file to look for evidence in (.md, .txt, .rst, .html, .pdf, .ipynb, .csv); "
+        "may be repeated.",
         parser=_path(folder=None),
         metavar="DIR",
     ),
