@@ -185,7 +185,7 @@ def test_an_explicit_budget_goes_before_any_in_the_file(tmp_path: Path, capsys: 
         (["build", " ", *BASE], "QUESTION must be a text that is not empty, got ' '"),
         (["build", "what", "is", "x?"], """'is': put a text of many words in quotes, as in "what is x?" """),
         (["build", "--docs", __file__, "Why?", __file__], "put --docs before each path"),
-        (["compare", __file__, "--variant", __file__, __file__], "put --variant before each path"),
+        (["compare", __file__, "--variant", __file__, "nowhere"], "put --variant before each path"),
         (["build", "Why?", "--html", ""], "'--html': expected a file, got an empty text"),
         (["build", "Why?", "--docs", ""], "'--docs': expected a file or folder, got an empty text"),
         (["build", "Why?", "--store", ""], "'--store': expected a folder, got an empty text"),

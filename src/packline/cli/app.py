@@ -14,6 +14,7 @@ import typer
 
 from packline.builder import ContextBuilder
 from packline.cli import inputs, options, streams
+from packline.cli.arguments import UsageError, refuse_more
 from packline.cli.cases import FORMAT, read_cases, spread
 from packline.cli.compare import measure
 from packline.cli.documents import knowledge
@@ -57,7 +58,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except ConfigError as error:
         called = _CALLED.get(error.field, error.field)
         return _complaint(str(ConfigError(called, error.value, error.expected)), _USAGE)
-    except options.UsageError as error:
+    except UsageError as error:
         return _complaint(str(error), _USAGE)
     except PacklineError as error:
         return _complaint(str(error), _FAILED)
@@ -111,7 +112,7 @@ def build(
     html: options.Html = None,
 ) -> None:
     """Build one prompt; what is quick to read, and to refuse, is read before the documents."""
-    options.refuse_more(question, command.args, "--docs")
+    refuse_more(question, command.args, "--docs")
     settings = inputs.read_settings(config, max_tokens=max_tokens)
     scorer = settings.relevance if relevance is None else options.scorer(relevance)
     counting = token_counter(counter)
@@ -158,7 +159,7 @@ def compare(
     as_json: options.AsJson = False,
 ) -> None:
     """Compare settings on the same cases."""
-    options.refuse_more(None, command.args, "--variant")
+    refuse_more(None, command.args, "--variant")
     chosen = spread(read_cases(cases), sample)
     settings = inputs.read_variants(variant, max_tokens=max_tokens)
     with progress(len(chosen) * len(settings)) as done:

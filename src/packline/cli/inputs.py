@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from packline.cli.options import UsageError, scorer
+from packline.cli.arguments import UsageError
+from packline.cli.options import scorer
 from packline.config import ContextConfig
 from packline.conversation import turns
 from packline.errors import ConfigError, PacklineError

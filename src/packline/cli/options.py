@@ -1,19 +1,15 @@
-"""Options: all that can be named on the command line, with its help and the check of what was given.
-
-An empty path, such as that of a variable which was never set, is refused: Python would take it for the
-current folder.
-"""
+"""Options: all that can be named on the command line, with its help."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from packline.errors import ConfigError, PacklineError
+from packline.cli.arguments import path
+from packline.errors import ConfigError
 
 __all__ = [
     "SCORERS",
@@ -33,19 +29,13 @@ __all__ = [
     "Sample",
     "Scorer",
     "Store",
-    "UsageError",
     "User",
     "Variants",
     "Version",
-    "refuse_more",
     "scorer",
 ]
 
 SCORERS = ("lexical", "semantic", "hybrid", "jaccard")
-
-
-class UsageError(PacklineError):
-    """The command line itself is wrong."""
 
 
 def scorer(given: object) -> str:
@@ -57,46 +47,6 @@ def scorer(given: object) -> str:
     if given not in SCORERS:
         raise ConfigError("relevance", given, f"one of {', '.join(SCORERS)}")
     return str(given)
-
-
-def refuse_more(first: str | None, more: Sequence[str], option: str) -> None:
-    """Refuse arguments beyond the first, and say which slip they look like.
-
-    Args:
-        option: What has to stand before each of many paths.
-    """
-    if not more:
-        return
-    if all(map(_is_path, more)):
-        raise UsageError(f"unexpected argument {more[0]!r}: put {option} before each path")
-    words = " ".join([first or "", *more])
-    raise UsageError(f'unexpected argument {more[0]!r}: put a text of many words in quotes, as in "{words}"')
-
-
-def _is_path(given: str) -> bool:
-    try:
-        return bool(given) and Path(given).exists()
-    except OSError:
-        return False
-
-
-def _path(*, folder: bool | None, exists: bool = True) -> Callable[[str], Path]:
-    """What reads a path: of a folder, of a file, or of either (None)."""
-    wanted = "a file or folder" if folder is None else "a folder" if folder else "a file"
-
-    def read(given: str) -> Path:
-        if not given:
-            raise typer.BadParameter(f"expected {wanted}, got an empty text")
-        path = Path(given)
-        if exists and not path.exists():
-            raise typer.BadParameter(f"expected {wanted}, but there is no {given!r}")
-        if path.is_dir() and folder is False:
-            raise typer.BadParameter(f"expected a file, got the folder {given!r}")
-        if path.exists() and not path.is_dir() and folder is True:
-            raise typer.BadParameter(f"expected a folder, got the file {given!r}")
-        return path
-
-    return read
 
 
 def _show_version(wanted: bool) -> None:
@@ -128,7 +78,7 @@ Docs = Annotated[
     typer.Option(
         help="Folder or file to look for evidence in (.md, .txt, .rst, .html, .pdf, .ipynb, .csv); "
         "may be repeated.",
-        parser=_path(folder=None),
+        parser=path(folder=None),
         metavar="DIR",
     ),
 ]
@@ -136,7 +86,7 @@ Store = Annotated[
     Path | None,
     typer.Option(
         help="Keep the index of the documents here, for the next run.",
-        parser=_path(folder=True, exists=False),
+        parser=path(folder=True, exists=False),
         metavar="DIR",
     ),
 ]
@@ -144,7 +94,7 @@ History = Annotated[
     Path | None,
     typer.Option(
         help="The conversation so far: a JSON list of messages, or .jsonl with one a line.",
-        parser=_path(folder=False),
+        parser=path(folder=False),
         metavar="FILE",
     ),
 ]
@@ -152,7 +102,7 @@ Memory = Annotated[
     Path | None,
     typer.Option(
         help="Memories: a folder of .json, .jsonl, .md and .txt files, or one, or a memory store.",
-        parser=_path(folder=None),
+        parser=path(folder=None),
         metavar="DIR",
     ),
 ]
@@ -167,7 +117,7 @@ Scorer = Annotated[
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(help="Settings: ContextConfig options as TOML.", parser=_path(folder=False), metavar="FILE"),
+    typer.Option(help="Settings: ContextConfig options as TOML.", parser=path(folder=False), metavar="FILE"),
 ]
 Now = Annotated[
     str | None,
@@ -181,7 +131,7 @@ Explain = Annotated[
 Html = Annotated[
     Path | None,
     typer.Option(
-        help="Write the account as a page.", parser=_path(folder=False, exists=False), metavar="FILE"
+        help="Write the account as a page.", parser=path(folder=False, exists=False), metavar="FILE"
     ),
 ]
 
@@ -189,7 +139,7 @@ Cases = Annotated[
     Path,
     typer.Argument(
         help="Questions with marked evidence, one JSON object a line.",
-        parser=_path(folder=False),
+        parser=path(folder=False),
         metavar="CASES",
     ),
 ]
@@ -198,7 +148,7 @@ Variants = Annotated[
     typer.Option(
         "--variant",
         help="Settings: ContextConfig options and relevance as TOML; to be repeated.",
-        parser=_path(folder=False),
+        parser=path(folder=False),
         metavar="FILE",
     ),
 ]

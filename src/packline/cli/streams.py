@@ -9,7 +9,7 @@ from datetime import datetime
 
 import typer
 
-from packline.cli.options import UsageError
+from packline.cli.arguments import UsageError
 from packline.context import Context
 from packline.errors import ConfigError, PacklineError
 from packline.report.cells import one_line, visible
