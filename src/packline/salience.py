@@ -93,7 +93,7 @@ def _greedy(
         return float(placed[at]) + sum(again)
 
     first = matches.worth() + placed
-    first[best] = np.inf
+    first[best : best + 1] = np.inf  # where there is any
     some = np.flatnonzero(first > 0)
     some = some[np.lexsort((some, away[some], -first[some]))]
     queue = list(zip((-first[some]).tolist(), away[some].tolist(), some.tolist(), strict=True))
