@@ -10,6 +10,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,18 @@ LEAST_SNIPPET = 32  # tokens: less than this says nothing
 _MISSES = 16  # candidates that may fail to fit, beyond as many as are kept, before the filling ends
 
 
+class _Kept(NamedTuple):
+    """Why a packet is kept, what it costs whole, and to how many tokens it is to be shortened (None: not)."""
+
+    reason: Reason
+    tokens: int
+    limit: int | None
+
+    @property
+    def taken(self) -> int:
+        return self.tokens if self.limit is None else self.limit
+
+
 @dataclass(eq=False)
 class Filling:
     """The state, the last turns and the best of the others, as far as `budget` tokens go."""
@@ -37,7 +50,7 @@ class Filling:
     budget: int
     left: int = field(init=False)
     state: list[Verdict] = field(init=False, default_factory=list)
-    kept: dict[int, tuple[Reason, int, int | None]] = field(init=False, default_factory=dict)
+    kept: dict[int, _Kept] = field(init=False, default_factory=dict)
     tokens: dict[int, int] = field(init=False, default_factory=dict)
     merged: defaultdict[int, list[ContextPacket]] = field(
         init=False, default_factory=lambda: defaultdict(list)
@@ -126,13 +139,12 @@ class Filling:
         if tokens > self.budget and self.config.enable_compression:  # it could never stand whole
             limit = min(self.left, int(self.config.snippet_share * self.budget))
         covered = self.said.covered(packet.content) if merging and tokens <= self.budget else ()
-        room = self.left + sum(self._taken(other) for other in covered)
+        room = self.left + sum(self.kept[other].taken for other in covered)
         if (tokens if limit is None else limit) > room or (limit is not None and limit < self._least(row)):
             self.misses.append(row)
             return
         for other in covered:  # it says all that these say, and more
-            self.left += self._taken(other)
-            del self.kept[other]
+            self.left += self.kept.pop(other).taken
             self.said.discard(other)
             self._merge(self.pool.packets[other], other, into=row)
         self._keep(row, Reason.SELECTED, tokens, limit)
@@ -158,16 +170,12 @@ class Filling:
         self.reasons[row] = Reason.DUPLICATE
         self.merged[into] += [packet, *self.merged.pop(row, [])]
 
-    def _taken(self, row: int) -> int:
-        _, tokens, limit = self.kept[row]
-        return tokens if limit is None else limit
-
     def _widen(self) -> None:
         """What is left goes to those that do not stand whole, best first."""
-        for row, (reason, tokens, limit) in self.kept.items():
-            if limit is not None and reason is Reason.SELECTED:
-                more = min(tokens - limit, self.left)
-                self.kept[row] = (reason, tokens, limit + more)
+        for row, kept in self.kept.items():
+            if kept.limit is not None and kept.reason is Reason.SELECTED:
+                more = min(kept.tokens - kept.limit, self.left)
+                self.kept[row] = kept._replace(limit=kept.limit + more)
                 self.left -= more
 
     def _keep_snippet(self) -> None:
@@ -187,8 +195,8 @@ class Filling:
         return LEAST_SNIPPET + self.counter.count(self.config.template.head(self.pool.packets[row]))
 
     def _keep(self, row: int, reason: Reason, tokens: int, limit: int | None) -> None:
-        self.kept[row] = (reason, tokens, limit)
-        self.left -= tokens if limit is None else limit
+        self.kept[row] = _Kept(reason, tokens, limit)
+        self.left -= self.kept[row].taken
 
     def _counted(self, row: int) -> int:
         if row not in self.tokens:
@@ -216,9 +224,13 @@ class Filling:
             *(verdict for verdict in self.state if verdict.reason is Reason.STATE),
             *(
                 self.pool.verdict(
-                    row, reason, tokens=tokens, limit=limit, merged=tuple(self.merged.get(row, ()))
+                    row,
+                    kept.reason,
+                    tokens=kept.tokens,
+                    limit=kept.limit,
+                    merged=tuple(self.merged.get(row, ())),
                 )
-                for row, (reason, tokens, limit) in self.kept.items()
+                for row, kept in self.kept.items()
             ),
         )
 
