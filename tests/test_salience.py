@@ -33,9 +33,9 @@ def test_the_sentences_beside_the_best_match_come_before_those_farther_away():
 
 
 def test_a_word_counts_half_as_much_each_time_it_was_there():
-    sentences = ["Rain. "] * 30 + ["Cats see cats. ", "Rain. ", "Cats sleep. ", "Rain. ", "A dog. "]
+    sentences = ["Rain. "] * 30 + ["Cats see cats. ", "Cats hear cats. ", "Dogs run. ", "Dogs sit. "]
 
-    assert list(islice(Ranking(sentences, "cats or a dog"), 3)) == [34, 30, 32]
+    assert list(islice(Ranking(sentences, "cats, dogs"), 3)) == [30, 32, 31]
 
 
 def test_a_word_is_found_by_its_stem_and_counts_more_where_it_is_whole():
