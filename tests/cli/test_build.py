@@ -432,7 +432,7 @@ def test_a_bad_entry_in_a_folder_of_memories_is_a_warning_and_the_others_are_use
         "packline: warning: DIR/d.jsonl:2:2: not JSON: Expecting property name enclosed in double quotes",
         f"packline: warning: DIR/d.jsonl:3: not a memory: {expected}, got {{'importance': 1}}",
         f"packline: warning: DIR/e.json: entry 2: not a memory: {expected}, got 5",
-        "packline: warning: DIR/f.txt: not UTF-8 text: byte 0 is 0xe9",
+        "packline: warning: DIR/f.txt: not UTF-8 text: byte 0 is 0xe9: save the file as UTF-8",
     ]
 
 

@@ -153,8 +153,9 @@ def read_text(path: Path) -> str:
         data = path.read_bytes()
         text = data.decode("utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError as error:
+        bad = f"byte {error.start} is {error.object[error.start]:#x}"
         raise PacklineError(
-            f"{path}: not {error.encoding.upper()} text: byte {error.start} is {error.object[error.start]:#x}"
+            f"{path}: not {error.encoding.upper()} text: {bad}: save the file as UTF-8"
         ) from error
     except OSError as error:
         raise PacklineError(f"{path}: {error.strerror or error}") from error
