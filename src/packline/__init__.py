@@ -12,10 +12,11 @@ from packline.packet import ContextPacket, Kind
 from packline.prompt import Message
 from packline.relevance import Relevance
 from packline.request import Request
+from packline.section import Section
 from packline.selection import Selection, select
 from packline.sources import Source, as_source
 from packline.structuring import Draft, structure
-from packline.template import Section, Template
+from packline.template import Template
 from packline.tokens import TokenCounter, token_counter
 from packline.verdict import Reason, Verdict
 

@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 
 from packline.errors import ConfigError
 from packline.options import check_names, checks_names
-from packline.template import Section, Template
+from packline.section import Section
+from packline.template import Template
 
 __all__ = ["ContextConfig", "Layout", "RecencyMode", "check_names"]
 

@@ -13,7 +13,8 @@ from packline.config import ContextConfig
 from packline.errors import ConfigError
 from packline.inert import Borders
 from packline.packet import ContextPacket, Kind
-from packline.template import Order, Section, Template
+from packline.section import Order, Section
+from packline.template import Template
 
 __all__ = ["Passages"]
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from packline.packet import Kind
 from packline.prompt import Prompt, chat_message, fixed_bodies
+from packline.section import Order, Section
 from packline.selection import Selection
-from packline.template import Order, Section, Template
+from packline.template import Template
 from packline.verdict import Verdict
 
 __all__ = ["Draft", "DraftSection", "structure"]

@@ -18,7 +18,7 @@ from langchain_packline.passages import documents_of, packed
 from langchain_packline.settings import PassageSettings
 from langchain_packline.tracing import aannounce, announce
 from packline import ConfigError, Context, Draft, Gathered, Relevance, Request, acompress, compress, gather
-from packline.template import Order
+from packline.section import Order
 from packline.tokens import Counter
 
 __all__ = ["ContextCompressor"]

@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 
 from packline import Context, ContextConfig, Draft, Gathered, Reason, Relevance, Verdict, select, structure
 from packline.passages import Passages
-from packline.template import Order
+from packline.section import Order
 from packline.tokens import Counter
 
 __all__ = ["documents_of", "packed"]

@@ -29,7 +29,7 @@ from packline import (
     compress,
     gather,
 )
-from packline.template import Order
+from packline.section import Order
 from packline.tokens import Counter
 
 __all__ = ["ContextRetriever"]

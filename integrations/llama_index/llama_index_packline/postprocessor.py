@@ -35,7 +35,7 @@ from packline.config import RecencyMode
 from packline.passages import Passages
 from packline.request import Request
 from packline.scores import check_policy
-from packline.template import Order
+from packline.section import Order
 
 __all__ = ["ContextPostprocessor"]
 
