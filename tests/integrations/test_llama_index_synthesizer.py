@@ -382,9 +382,16 @@ def test_a_bad_option_is_refused_when_it_is_made(option: str, value: object):
     assert (refused.value.field, refused.value.value) == (option, value)
 
 
-def test_an_unknown_option_is_refused_when_it_is_made():
-    with pytest.raises(TypeError, match="max_token"):
-        synthesizer(max_token=100)
+def test_an_unknown_option_is_refused_with_the_nearest_known_one():
+    with pytest.raises(ConfigError, match=r"option of ContextSynthesizer .* perhaps 'memory', got 'memry'"):
+        synthesizer(memry=[])
+
+
+def test_a_setting_of_the_build_is_sent_to_the_config():
+    with pytest.raises(
+        ConfigError, match=r"must be in config=ContextConfig\(max_tokens=...\), got"
+    ):
+        synthesizer(max_tokens=100)
 
 
 def test_a_thing_that_cannot_be_asked_is_named_by_its_place_with_what_would_do():

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from langchain_packline.dumping import shown
 from packline import ConfigError, PacklineError
-from packline.config import check_names
+from packline.options import check_names
 
 __all__ = ["STRICT", "Options"]
 

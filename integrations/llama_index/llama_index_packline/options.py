@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+import dataclasses
+import inspect
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import (
@@ -16,10 +19,12 @@ from llama_index.core.bridge.pydantic import (
 
 from llama_index_packline.counting import counter_of
 from packline import ConfigError, ContextConfig
-from packline.config import check_names
+from packline.options import check_names
 from packline.relevance import Relevance, Semantic, resolve_relevance
 
-__all__ = ["Options", "checked_setting", "scorer"]
+__all__ = ["Options", "checked_setting", "checks_names", "scorer"]
+
+P = ParamSpec("P")
 
 _REMEMBERED = 8  # scorers, with the vectors that they keep
 _OF_MODELS: list[tuple[BaseEmbedding, Relevance]] = []
@@ -72,6 +77,26 @@ class Options(BaseModel):
         if value is not None:
             counter_of(value)
         return value
+
+
+def checks_names(owner: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """An `__init__` of `owner` that refuses unknown keywords, and says where a setting of a build belongs."""
+    settings = [field.name for field in dataclasses.fields(ContextConfig)]
+
+    def wrapped(init: Callable[P, None]) -> Callable[P, None]:
+        known = list(inspect.signature(init).parameters)[1:]
+
+        @wraps(init)
+        def checked(*values: P.args, **options: P.kwargs) -> None:
+            for name in options:
+                if name in settings and name not in known:
+                    raise ConfigError(f"option of {owner}", name, f"in config=ContextConfig({name}=...)")
+            check_names(owner, options, known)
+            init(*values, **options)
+
+        return checked
+
+    return wrapped
 
 
 def checked_setting(value: Any, info: ValidationInfo) -> Any:

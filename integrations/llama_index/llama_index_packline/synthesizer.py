@@ -24,7 +24,7 @@ from llama_index.core.types import RESPONSE_TEXT_TYPE
 from llama_index_packline.answers import aask, apieces, ask, pieces
 from llama_index_packline.events import dispatcher
 from llama_index_packline.nodes import DATE_KEYS, Dates, checked_mode, question_of, used_nodes
-from llama_index_packline.options import scorer
+from llama_index_packline.options import checks_names, scorer
 from llama_index_packline.packing import Packing
 from llama_index_packline.sources import sources_of
 from packline import ConfigError, Context, ContextConfig
@@ -70,6 +70,7 @@ class ContextSynthesizer(BaseSynthesizer):
         ConfigError: An argument cannot be used; it is named.
     """
 
+    @checks_names("ContextSynthesizer")
     def __init__(
         self,
         llm: LLM | None = None,
