@@ -388,9 +388,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_known_one():
 
 
 def test_a_setting_of_the_build_is_sent_to_the_config():
-    with pytest.raises(
-        ConfigError, match=r"must be in config=ContextConfig\(max_tokens=...\), got"
-    ):
+    with pytest.raises(ConfigError, match=r"must be in config=ContextConfig\(max_tokens=...\), got"):
         synthesizer(max_tokens=100)
 
 
