@@ -17,10 +17,11 @@ from packline.packet import ContextPacket
 from packline.relevance.hybrid import Hybrid
 from packline.relevance.jaccard import Jaccard
 from packline.relevance.lexical import Lexical
+from packline.relevance.reranked import Reranked, is_cross_encoder
 from packline.relevance.semantic import Semantic
 from packline.relevance.spread import Spread
 
-__all__ = ["Hybrid", "Jaccard", "Lexical", "Relevance", "Semantic", "Spread", "resolve_relevance"]
+__all__ = ["Hybrid", "Jaccard", "Lexical", "Relevance", "Reranked", "Semantic", "Spread", "resolve_relevance"]
 
 
 @runtime_checkable
@@ -51,8 +52,8 @@ def resolve_relevance(spec: object) -> Relevance:
     """The scorer that `spec` is or names.
 
     Args:
-        spec: "lexical", "semantic", "hybrid" or "jaccard"; an object with `scores(query, packets)`; or a
-            function of the same.
+        spec: "lexical", "semantic", "hybrid" or "jaccard"; an object with `scores(query, packets)`; a
+            function of the same; or a cross-encoder, which is `Reranked`.
 
     Raises:
         ConfigError: It is none of these.
@@ -61,7 +62,11 @@ def resolve_relevance(spec: object) -> Relevance:
         return _NAMED[spec]()
     if isinstance(spec, Relevance) and not isinstance(spec, type):
         return spec
+    if is_cross_encoder(spec):
+        return Reranked(spec)
     if callable(spec) and not isinstance(spec, type):
         return _Plain(spec)
     names = ", ".join(map(repr, _NAMED))
-    raise ConfigError("relevance", spec, f"one of {names}, or a scorer with scores(query, packets)")
+    raise ConfigError(
+        "relevance", spec, f"one of {names}, a scorer with scores(query, packets), or a cross-encoder"
+    )

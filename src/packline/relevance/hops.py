@@ -56,7 +56,7 @@ def to_linked(
     asked = {pool.words.number(word) for word in words(question)}
 
     def after_hop(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        leaders = np.argsort(-scores, kind="stable")[:LEADERS]
+        leaders = _leaders(scores)
         strengths = scores[leaders] * (scores[leaders] / scores[leaders[0]]) ** 2
         by_title = _by_title(leaders, linked * strengths, pool)
         return scores + by_title + _by_name(leaders, shared * strengths, pool, besides=asked)
@@ -65,9 +65,18 @@ def to_linked(
     return once + AGAIN * (after_hop(once) - once)
 
 
+def _leaders(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The places of the best scores, best first."""
+    least = np.partition(scores, -LEADERS)[-LEADERS] if len(scores) > LEADERS else scores.min()
+    able = np.flatnonzero(scores >= least)
+    return able[np.argsort(-scores[able], kind="stable")][:LEADERS]
+
+
 def _by_title(leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
-    mentions, index = Mentions(pool), pool.words
     gained = np.zeros(len(pool))
+    if not len(pool.titles.packets):
+        return gained
+    mentions, index = Mentions(pool), pool.words
     for leader, strength in zip(leaders, strengths, strict=True):
         own = index.numbers[index.starts[leader] : index.starts[leader + 1]]
         given = strength * mentions.of(own, least=IN_PASSAGE)

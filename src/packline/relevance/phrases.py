@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ Places = NDArray[np.intp]
 def texts_with(phrases: Sequence[tuple[int, ...]], index: WordIndex) -> tuple[Places, Places]:
     """Which texts hold which phrases, each of one word or of two, by their numbers in the index.
 
-    Two passes over the words of all texts, however many phrases there are.
+    One pass over the words of all texts, however many phrases there are.
 
     Returns:
         Places of texts and places in `phrases`, as many of each; no two of them twice.
@@ -28,33 +28,19 @@ def texts_with(phrases: Sequence[tuple[int, ...]], index: WordIndex) -> tuple[Pl
     >>> texts.tolist(), places.tolist()
     ([0, 2], [0, 1])
     """
-    words = {phrase[0]: place for place, phrase in enumerate(phrases) if len(phrase) == 1}
-    pairs: dict[tuple[int, ...], int] = {
-        phrase: place for place, phrase in enumerate(phrases) if len(phrase) == 2
-    }
-    at, held = map(np.concatenate, zip(_words(words, index), _pairs(pairs, index), strict=True))
-    texts = np.searchsorted(index.starts, at, "right") - 1
-    once = np.unique(texts * max(len(phrases), 1) + held)
-    return np.divmod(once, max(len(phrases), 1))
-
-
-def _words(sought: Mapping[int, int], index: WordIndex) -> tuple[Places, Places]:
-    """Where words stand, by their number, and which."""
-    place_of = np.full(index.vocabulary, -1, np.int32)
-    place_of[list(sought)] = list(sought.values())
-    held = place_of[index.numbers]
-    at = np.flatnonzero(held >= 0)
-    return at, held[at].astype(np.intp)
-
-
-def _pairs(sought: Mapping[tuple[int, ...], int], index: WordIndex) -> tuple[Places, Places]:
-    """Where two words stand side by side in one text, by their numbers, and which."""
-    numbers = index.numbers
-    first, second = np.zeros((2, index.vocabulary), bool)
-    for one, other in sought:
-        first[one] = second[other] = True
-    at = np.flatnonzero(first[numbers[:-1]] & second[numbers[1:]])
-    at = at[~np.isin(at + 1, index.starts)]
-    held = [sought.get(pair, -1) for pair in zip(numbers[at].tolist(), numbers[at + 1].tolist(), strict=True)]
-    places = np.array(held, np.intp)
-    return at[places >= 0], places[places >= 0]
+    index_of = {phrase: place for place, phrase in enumerate(phrases)}
+    sought = np.zeros(index.vocabulary, bool)
+    sought[[number for phrase in phrases for number in phrase]] = True
+    at = np.flatnonzero(sought[index.numbers])  # few, and all that follows is about these
+    texts, numbers = np.searchsorted(index.starts, at, "right") - 1, index.numbers[at]
+    place_of = np.full(index.vocabulary, -1)
+    for phrase, place in index_of.items():
+        if len(phrase) == 1:
+            place_of[phrase] = place
+    beside = np.flatnonzero((np.diff(at) == 1) & (np.diff(texts) == 0))
+    couples = zip(numbers[beside].tolist(), numbers[beside + 1].tolist(), strict=True)
+    held = np.concatenate(
+        [place_of[numbers], np.array([index_of.get(pair, -1) for pair in couples], np.intp)]
+    )
+    cells = np.concatenate([texts, texts[beside]]) * len(phrases) + held
+    return np.divmod(np.unique(cells[held >= 0]), max(len(phrases), 1))
