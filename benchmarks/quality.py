@@ -14,8 +14,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -41,13 +43,14 @@ def main() -> None:
     options.add_argument("--sets", nargs="+", default=SETS)
     options.add_argument("--cases", type=int, help="as many of each set, evenly spread; all if not given")
     options.add_argument("--systems", nargs="+", help="as many of them; all if not given")
+    options.add_argument("--jobs", type=int, default=1, help="systems that are measured side by side")
     options.add_argument("--plot", type=Path, help="where to draw recall over budget")
     chosen = options.parse_args()
     if not chosen.data.is_dir():
         sys.exit(f"the question sets are not at {chosen.data}: name their folder with --data")
-    known = systems()
-    names = chosen.systems or list(known)
+    names = chosen.systems or list(systems())
     results: dict[str, dict[str, NDArray[np.float64]]] = {}
+    jobs = ProcessPoolExecutor(chosen.jobs)
     for title, cases in parts(chosen.data, chosen.sets, chosen.cases):
         print(f"\n### {title} ({len(cases)} cases)\n")
         print(
@@ -55,8 +58,7 @@ def main() -> None:
         )
         print("|---|---|---|---|---|", flush=True)
         results[title] = {}
-        for name in names:
-            recall, used = measured(known[name](), cases, name)
+        for name, (recall, used) in zip(names, jobs.map(measured, names, repeat(cases)), strict=False):
             results[title][name] = recall
             base = results[title].get("BM25")
             print(line(name, recall, used, base), flush=True)
@@ -112,15 +114,20 @@ def systems() -> dict[str, Callable[[], Kept]]:
 def packed(relevance: Relevance, stop: float, case: Case, budget: int) -> tuple[frozenset[str], int]:
     """What packline keeps with its defaults: the ids of what stands whole, and the tokens used.
 
-    A candidate that was merged into another stands whole where the other's text holds its own.
+    A candidate that was merged into another stands whole where the other's text holds its own, white space
+    aside.
     """
     config = Passages.config(ContextConfig(max_tokens=budget, stop_share=stop), separator="\n")
     request = Request.of(case.question, custom_packets=case.candidates, now=case.now or LONG_AGO)
     gathered = Gathered(request=request, packets=request.packets, names=("pool",) * len(request.packets))
     selection = select(gathered, relevance=relevance, counter=COUNTER, config=config)
     kept = [verdict for verdict in selection.kept if verdict.limit is None]
-    said = {p.id for v in kept for p in v.merged if p.content in v.packet.content}
+    said = {p.id for v in kept for p in v.merged if _spaceless(p) in _spaceless(v.packet)}
     return frozenset({v.packet.id for v in kept} | said), sum(v.tokens or 0 for v in kept)
+
+
+def _spaceless(packet: ContextPacket) -> str:
+    return "".join(packet.content.split())
 
 
 class Once:
@@ -141,8 +148,9 @@ class Once:
 COUNTER = token_counter()
 
 
-def measured(kept: Kept, cases: Sequence[Case], name: str) -> tuple[NDArray[np.float64], float]:
-    """Recall, shape (cases, budgets); and the mean of tokens used at the largest budget."""
+def measured(name: str, cases: Sequence[Case]) -> tuple[NDArray[np.float64], float]:
+    """Recall of a system, shape (cases, budgets); and the mean of tokens used at the largest budget."""
+    kept = systems()[name]()
     recall, used = np.zeros((len(cases), len(BUDGETS))), 0
     for row, case in enumerate(cases):
         if sys.stderr.isatty() and row % 20 == 0:
