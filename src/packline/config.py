@@ -13,7 +13,7 @@ from packline.options import check_names, checks_names
 from packline.section import Section
 from packline.template import Template
 
-__all__ = ["ContextConfig", "Layout", "RecencyMode", "check_names"]
+__all__ = ["ContextConfig", "Layout", "RecencyMode"]
 
 Layout = Literal["prompt", "chat"]
 RecencyMode = Literal["asked", "always"]
