@@ -25,6 +25,7 @@ _LAST_WORD = regex.compile(r"(?<=\S)\s++\w{1,24}+$")
 _LEAST_PIECE = 8  # characters
 _PIECES = 6  # of a sentence that is too long, in the room there is
 _TRIES = 4  # at parting a text more finely, until the best of it fits
+_WORTH_USING = 8  # tokens that are left over
 _MISSES = 50  # sentences in a row that do not fit; then it is full
 
 
@@ -74,10 +75,22 @@ class Shortening:
             result = self._joined(chosen)
             excess = self._counter.count(result) - limit
             if excess <= 0:
-                return result
+                return self._widened(result, room, limit)
             if len(chosen) == 1:
                 return _cut(self._text, self._spans[chosen[0]], limit, self._counter, self._marker)
             room, step = room - max(excess, step), 2 * step
+
+    def _widened(self, result: str, room: int, limit: int) -> str:
+        """`result`, or more sentences where counts that did not add up have left room for them."""
+        spare = limit - self._counter.count(result)
+        while spare >= _WORTH_USING:
+            wider = self._joined(self._chosen(room + spare))
+            if self._counter.count(result) < self._counter.count(wider) <= limit:
+                result, room = wider, room + spare
+                spare = limit - self._counter.count(result)
+            else:
+                spare //= 2
+        return result
 
     def _rank(self, limit: int) -> bool:
         """Part the text into spans, the best of which should fit in `limit`; False if it says nothing."""
