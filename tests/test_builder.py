@@ -391,6 +391,42 @@ async def test_abuild_does_not_hold_the_event_loop_and_its_work_sees_the_context
     assert len(context.kept) == 3
 
 
+class Turn:
+    """A message that takes down in which thread it is read."""
+
+    role = "user"
+
+    def __init__(self, readers: list[threading.Thread]) -> None:
+        self._readers = readers
+
+    @property
+    def content(self) -> str:
+        self._readers.append(threading.current_thread())
+        return "I read CSV files."
+
+
+async def test_abuild_reads_the_conversation_in_a_thread():
+    readers: list[threading.Thread] = []
+
+    await builder().abuild("pandas?", conversation_history=[Turn(readers)])
+
+    assert readers
+    assert threading.current_thread() not in readers
+
+
+async def test_abuild_runs_a_generator_in_the_thread_of_the_caller():
+    threads = []
+
+    def rows():
+        threads.append(threading.current_thread())
+        yield "user", "I read CSV files."
+
+    context = await builder().abuild("pandas?", conversation_history=rows())
+
+    assert threads == [threading.current_thread()]
+    assert [turn.content for turn in context.request.history] == ["I read CSV files."]
+
+
 async def test_a_cancelled_abuild_ends_at_once():
     waiting = Waiting()
 

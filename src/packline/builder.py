@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import TypeVar
 
 from packline.compression import Summarizer, acompress, compress
 from packline.config import ContextConfig
@@ -22,6 +23,8 @@ from packline.structuring import Draft, structure
 from packline.tokens import token_counter as counter_of
 
 __all__ = ["ContextBuilder"]
+
+T = TypeVar("T")
 
 
 class ContextBuilder:
@@ -117,15 +120,16 @@ class ContextBuilder:
     ) -> Context:
         """The same as `build`, awaited. Nothing long is done on the loop.
 
-        Sources and summarizers that are asynchronous run on it; selecting, structuring and compressing are
-        done in a thread, which sees the caller's context variables. A build that is cancelled ends at once
-        for its caller; what the thread was doing is finished and thrown away.
+        Sources and summarizers that are asynchronous run on it; reading the conversation, selecting,
+        structuring and compressing are done in a thread, which sees the caller's context variables. A build
+        that is cancelled ends at once for its caller; what the thread was doing is finished and thrown away.
         """
-        request = Request.of(
+        request = await asyncio.to_thread(
+            Request.of,
             user_query,
-            conversation_history=conversation_history,
+            conversation_history=_taken(conversation_history),
             system_instructions=system_instructions,
-            custom_packets=custom_packets,
+            custom_packets=_taken(custom_packets),
             state=state,
             now=now,
         )
@@ -144,6 +148,13 @@ class ContextBuilder:
         draft = structure(selection, template=self.config.template)
         clock.lap("structure")
         return draft
+
+
+def _taken(given: Iterable[T] | None) -> Iterable[T] | None:
+    """What `given` holds now: a list may grow meanwhile, and a generator may belong to this thread."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        return given  # None, or what is refused where it is read
+    return tuple(given)
 
 
 class _Clock:
