@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from packline.attempt import Call, Outcome, asettle, awaited, is_async, settle
+from packline.attempt import Call, Outcome, asettle, awaited, is_async, settle, threaded
 
 WORD: contextvars.ContextVar[str] = contextvars.ContextVar("word", default="unset")
 
@@ -129,7 +129,7 @@ async def test_an_asynchronous_call_runs_in_a_thread_where_a_loop_is_already_run
 def test_the_process_ends_though_calls_hang():
     code = """
 import threading
-from packline.attempt import Call, settle
+from packline.attempt import Call, settle, threaded
 print(settle([Call("stuck", 0.2, threading.Event().wait)])[0].error)
 """
 
@@ -243,6 +243,20 @@ async def test_context_variables_are_seen_on_the_loop():
     WORD.reset(token)
 
     assert [outcome.value for outcome in outcomes] == ["set by the caller"] * 2
+
+
+async def test_what_is_run_in_a_thread_sees_the_context_variables():
+    token = WORD.set("set by the caller")
+    seen = await threaded(lambda: (WORD.get(), threading.current_thread()))
+    WORD.reset(token)
+
+    assert seen[0] == "set by the caller"
+    assert seen[1] is not threading.current_thread()
+
+
+async def test_stop_iteration_in_a_thread_arrives():
+    with pytest.raises(RuntimeError, match="raised StopIteration"):
+        await asyncio.wait_for(threaded(next, iter(())), timeout=2)
 
 
 # --- what is asynchronous ---

@@ -17,10 +17,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, ParamSpec, Self, TypeVar
 
-__all__ = ["Call", "Outcome", "asettle", "awaited", "is_async", "settle"]
+__all__ = ["Call", "Outcome", "asettle", "awaited", "is_async", "settle", "threaded"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,21 @@ def is_async(function: object) -> bool:
 def awaited(value: object) -> object:
     """`value`, or what it gives where it is something to await. For threads without an event loop only."""
     return asyncio.run(_coroutine(value)) if inspect.isawaitable(value) else value
+
+
+async def threaded(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What `function` gives, run in a thread that sees the context variables, so that the loop goes on.
+
+    StopIteration, which would never arrive, comes as the cause of a RuntimeError, as it does of a coroutine.
+    """
+
+    def body() -> T:
+        try:
+            return function(*args, **kwargs)
+        except StopIteration as error:
+            raise RuntimeError(f"{function!r} raised StopIteration") from error
+
+    return await asyncio.to_thread(body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import time
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TypeVar
 
+from packline.attempt import threaded
 from packline.compression import Summarizer, acompress, compress
 from packline.config import ContextConfig
 from packline.context import Context
@@ -124,7 +124,7 @@ class ContextBuilder:
         structuring and compressing are done in a thread, which sees the caller's context variables. A build
         that is cancelled ends at once for its caller; what the thread was doing is finished and thrown away.
         """
-        request = await asyncio.to_thread(
+        request = await threaded(
             Request.of,
             user_query,
             conversation_history=_taken(conversation_history),
@@ -137,7 +137,7 @@ class ContextBuilder:
         gathered = await agather(
             request, sources=self.sources, timeout=config.source_timeout, strict=config.strict
         )
-        draft = await asyncio.to_thread(self._draft, gathered, clock)
+        draft = await threaded(self._draft, gathered, clock)
         context = await acompress(draft, counter=self.counter, config=config, summarizer=self.summarizer)
         return clock.on(context)
 

@@ -6,11 +6,10 @@ differently from the sum of both.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from packline.attempt import Call, Outcome, asettle, awaited, is_async, settle
+from packline.attempt import Call, Outcome, asettle, awaited, is_async, settle, threaded
 from packline.config import ContextConfig
 from packline.context import Context
 from packline.fitting import Fitting, Steps
@@ -60,10 +59,10 @@ async def acompress(
 ) -> Context:
     """The same as `compress`, awaited: the work is done in a thread, what is asynchronous on the loop."""
     steps = _fit(draft, counter, config, summarizer is not None)
-    step = await asyncio.to_thread(_advance, steps)
+    step = await threaded(_advance, steps)
     while isinstance(step, str):
         outcome = (await asettle([_call(summarizer, step, config or draft.selection.config)]))[0]
-        step = await asyncio.to_thread(_advance, steps, outcome)
+        step = await threaded(_advance, steps, outcome)
     return step
 
 

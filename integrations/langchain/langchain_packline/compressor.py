@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -18,6 +17,7 @@ from langchain_packline.passages import documents_of, packed
 from langchain_packline.settings import PassageSettings
 from langchain_packline.tracing import aannounce, announce
 from packline import ConfigError, Context, Draft, Gathered, Relevance, Request, acompress, compress, gather
+from packline.attempt import threaded
 from packline.section import Order
 from packline.tokens import Counter
 
@@ -78,7 +78,7 @@ class ContextCompressor(PassageSettings, BaseDocumentCompressor):
         """The same, without blocking the event loop."""
         if not documents:
             return []
-        draft = await asyncio.to_thread(self._draft, documents, query)
+        draft = await threaded(self._draft, documents, query)
         config = _config(callbacks)
         summarizer = summarizer_of(self.summarizer, awaited=True, config=config)
         context = await acompress(draft, summarizer=summarizer)

@@ -6,7 +6,6 @@ counted. The choice is packline's, this module only hands over nodes and takes t
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -31,6 +30,7 @@ from llama_index_packline.nodes import (
 )
 from llama_index_packline.options import Options, checked_setting, scorer
 from packline import ConfigError, Context, ContextConfig, Gathered, compress, select, structure
+from packline.attempt import threaded
 from packline.config import RecencyMode
 from packline.passages import Passages
 from packline.request import Request
@@ -171,7 +171,7 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
         question = "" if query_bundle is None else query_bundle.query_str.strip()
         check_nodes(nodes)
         reranking(question, nodes, self.class_name())
-        chosen, context = await asyncio.to_thread(self._choose, nodes, question)
+        chosen, context = await threaded(self._choose, nodes, question)
         reranked(chosen, context)
         return chosen
 
