@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import weakref
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from packline.errors import ConfigError
 from packline.packet import ContextPacket, Kind
 from packline.relevance import Hybrid, Jaccard, Lexical, Relevance, Semantic, Spread, resolve_relevance
+from packline.relevance.pool import Pool
 
-NOTHING = Spread(near=0, wide=0, speaker=0, dated=0, titled=0, linked=0, shared=0)
+NOTHING = Spread(near=0, wide=0, dense=0, speaker=0, dated=0, titled=0, linked=0, shared=0)
 START = datetime(2023, 6, 3, 12, tzinfo=UTC)
 
 
@@ -123,6 +125,19 @@ def test_a_turn_is_understood_from_the_turns_around_it():
     assert Lexical(spread=NOTHING).scores("marathon", pool)[2] == 0
 
 
+def test_a_long_turn_must_be_worth_its_room_where_lengths_vary():
+    varied = Pool(turns(*("word " * length for length in (1, 2, 4, 80, 90))))
+    even = Pool(turns(*("word " * length for length in (30, 35, 40, 45, 50))))
+    documents = Pool(evidence(*("word " * length for length in (1, 2, 4, 80, 90))))
+    only_dense = replace(NOTHING, dense=1)
+    scores = np.ones(5)
+
+    assert only_dense("q", scores, varied)[:3].tolist() == [1, 1, 1]
+    assert 1 > only_dense("q", scores, varied)[3] > only_dense("q", scores, varied)[4]
+    assert only_dense("q", scores, even).tolist() == scores.tolist()
+    assert only_dense("q", scores, documents).tolist() == scores.tolist()
+
+
 def test_relevance_does_not_spread_over_a_long_pause():
     pool = [
         ContextPacket("the marathon", timestamp=START, kind=Kind.HISTORY),
@@ -194,7 +209,7 @@ def test_a_passage_whose_title_the_question_names_comes_first():
     assert lifted[0] / lifted[1] > plain[0] / plain[1]
 
 
-@pytest.mark.parametrize("name", ["near", "wide", "speaker", "dated", "titled", "linked", "shared"])
+@pytest.mark.parametrize("name", ["near", "wide", "dense", "speaker", "dated", "titled", "linked", "shared"])
 @pytest.mark.parametrize("value", [-0.1, float("nan"), "much", True])
 def test_a_bad_spread_is_refused(name, value):
     with pytest.raises(ConfigError, match=name):

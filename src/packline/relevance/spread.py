@@ -23,6 +23,9 @@ __all__ = ["Spread"]
 REACH = 8
 """Turns on each side that the wide average takes in."""
 
+USUALLY_VARIED = 0.65
+"""How much the lengths of turns vary in most conversations: the standard deviation of their logarithms."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
@@ -35,6 +38,10 @@ class Spread:
         wide: Weight of the average over eight on each side. What a packet gets from `near` and `wide` is
             divided by (its length / mean length) ** 0.15: a long turn is no more about its surroundings than
             a short one.
+        dense: Where the lengths of turns vary more than in most conversations, a turn longer than the mean
+            must be worth its room: its score is divided by (length / mean) ** (dense * (v - 0.65)), v being
+            the standard deviation of the lengths' logarithms. In talks of even turns, and for documents,
+            length says nothing of the kind.
         speaker: Turns of a speaker whom the question names count so much more.
         dated: What is dated when the question says ("on 3 June", "in May 2023") counts so much more; less in
             proportion to the share of the dated packets that are: a year that fits them all tells nothing.
@@ -50,6 +57,7 @@ class Spread:
 
     near: float = 0.5
     wide: float = 2.0
+    dense: float = 1.0
     speaker: float = 0.5
     dated: float = 1.0
     titled: float = 0.2
@@ -80,6 +88,7 @@ class Spread:
     def __call__(self, question: str, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
         """The scores with what spreads to each packet; a pool is in the order of its conversation."""
         scores = self._to_neighbours(scores, pool)
+        scores = self._to_dense(scores, pool)
         scores = self._to_speakers(question, scores, pool)
         scores = self._to_dated(question, scores, pool)
         scores = to_titled(question, scores, pool, titled=self.titled)
@@ -95,6 +104,16 @@ class Spread:
         spread = scores.copy()
         spread[order] += gained * (lengths.mean() / lengths[order]) ** 0.15
         return spread
+
+    def _to_dense(self, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+        turns = pool.stretches.order
+        if not len(turns) or not self.dense:
+            return scores
+        lengths = np.maximum(pool.words.lengths[turns], 1)
+        varied = max(0.0, float(np.log(lengths).std()) - USUALLY_VARIED)
+        dense = scores.copy()
+        dense[turns] /= np.maximum(lengths / lengths.mean(), 1.0) ** (self.dense * varied)
+        return dense
 
     def _to_speakers(self, question: str, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
         asked = set(words(question))
