@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from langchain_packline.asked import Asked, asked_of
 from langchain_packline.memory import amessages_of, messages_of
 from packline import ConfigError, Request
+from packline.attempt import threaded
 from packline.conversation import read_message
 from packline.timestamps import read_timestamp
 
@@ -60,11 +61,12 @@ def request_of(value: object, config: RunnableConfig | None = None) -> Request:
 
 
 async def arequest_of(value: object, config: RunnableConfig | None = None) -> Request:
-    """The same; a history that must be awaited is."""
+    """The same; a history that must be awaited is, and it is read in a thread."""
     if isinstance(value, Request):
         return value
-    asked = asked_of(value)
-    return _request(asked, await amessages_of(asked.history, asked.told_as), config)
+    asked = await threaded(asked_of, value)
+    history = await amessages_of(asked.history, asked.told_as)
+    return await threaded(_request, asked, history, config)
 
 
 def _request(asked: Asked, history: Iterable[object], config: RunnableConfig | None) -> Request:

@@ -24,6 +24,7 @@ from langchain_packline.toolloop import ToolLoop
 from langchain_packline.tracing import aannounce, announce
 from langchain_packline.turn import Head, Turn
 from packline import BudgetError, Draft
+from packline.attempt import threaded
 from packline.conversation import read_message
 from packline.prompt import Prompt, fixed_bodies
 
@@ -89,12 +90,14 @@ class ContextMiddleware(AgentMiddleware):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]
     ) -> Any:
         """The same, awaited."""
-        turn = self._turn(request)
+        turn = await threaded(self._turn, request)
         if turn.question is None:
             return await handler(request.override(messages=turn.loop.messages))
-        head = self._known(turn) or Head(await self._gather.ainvoke(turn.request()))
+        head = self._known(turn)
+        if head is None:
+            head = Head(await self._gather.ainvoke(await threaded(turn.request)))
         if not turn.fits(head):
-            context = await self._compress.acontext(self._draft(head, turn))
+            context = await self._compress.acontext(await self._adraft(head, turn))
             await aannounce(context)
             head = self._kept(turn, dataclasses.replace(head, context=context))
         return await handler(request.override(messages=turn.messages(head)))
@@ -144,10 +147,14 @@ class ContextMiddleware(AgentMiddleware):
         return sum(self._counter.count(json.dumps(schema, ensure_ascii=False)) for schema in schemas)
 
     def _draft(self, head: Head, turn: Turn) -> Draft:
-        """What is to stand before the loop. The second time it leaves room for twice what the loop takes."""
-        room = turn.room - turn.loop.tokens * (1 if head.context is None else 2)
-        selection = self._select.invoke(head.gathered, max_tokens=max(room, turn.least))
+        """What is to stand before the loop."""
+        selection = self._select.invoke(head.gathered, max_tokens=turn.room_before_loop(head))
         return Structure().invoke(selection)
+
+    async def _adraft(self, head: Head, turn: Turn) -> Draft:
+        """The same, awaited."""
+        selection = await self._select.ainvoke(head.gathered, max_tokens=turn.room_before_loop(head))
+        return await Structure().ainvoke(selection)
 
     def _known(self, turn: Turn) -> Head | None:
         with self._lock:

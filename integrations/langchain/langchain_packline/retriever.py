@@ -25,10 +25,12 @@ from packline import (
     Relevance,
     Request,
     Source,
+    acompress,
     agather,
     compress,
     gather,
 )
+from packline.attempt import threaded
 from packline.section import Order
 from packline.tokens import Counter
 
@@ -110,8 +112,8 @@ class ContextRetriever(GatherSettings, PassageSettings, BaseRetriever):
         )
         with set_config_context(config) as context:
             gathered = await asyncio.create_task(asking, context=context)
-        draft = self._draft(gathered, k)
-        finished = compress(draft)
+        draft = await threaded(self._draft, gathered, k)
+        finished = await acompress(draft)
         await areport(finished, run_manager, config)
         return documents_of(finished, draft)
 

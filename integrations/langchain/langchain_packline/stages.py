@@ -1,6 +1,7 @@
 """Stages: gather, select, structure and compress as Runnables, each from the last one's result to its own.
 
 Between the stages stand the results of the core, so any of them can be looked at, replaced or left out.
+Awaited, what takes long is done in a thread, which sees the context variables: so callbacks find their run.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from packline import (
     select,
     structure,
 )
+from packline.attempt import threaded
 from packline.tokens import Counter
 
 __all__ = ["Compress", "Gather", "Select", "Structure"]
@@ -107,7 +109,7 @@ class Select(SelectSettings, Stage[Gathered, Selection]):
     async def _arun(
         self, value: Any, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig
     ) -> Selection:
-        return self._run(value, run_manager.get_sync(), config)
+        return await threaded(self._run, value, run_manager.get_sync(), config)
 
 
 class Structure(Stage[Selection, Draft]):

@@ -13,6 +13,7 @@ from langchain_core.runnables.config import (
 from langchain_core.tracers.base import AsyncBaseTracer, BaseTracer
 
 from packline import Context
+from packline.attempt import threaded
 
 __all__ = ["REPORT_EVENT", "aannounce", "announce", "areport", "report"]
 
@@ -31,7 +32,7 @@ async def areport(context: Context, run_manager: BaseRunManager, config: Runnabl
     """The same, awaited."""
     _annotate(context, run_manager)
     if run_manager.handlers:
-        await adispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
+        await adispatch_custom_event(REPORT_EVENT, await threaded(context.to_dict), config=config)
 
 
 def announce(context: Context, config: RunnableConfig | None = None) -> None:
@@ -47,7 +48,7 @@ async def aannounce(context: Context, config: RunnableConfig | None = None) -> N
     config = ensure_config(config)
     manager = get_async_callback_manager_for_config(config)
     if manager.parent_run_id is not None and manager.handlers:
-        await adispatch_custom_event(REPORT_EVENT, context.to_dict(), config=config)
+        await adispatch_custom_event(REPORT_EVENT, await threaded(context.to_dict), config=config)
 
 
 def _annotate(context: Context, run_manager: BaseRunManager) -> None:

@@ -61,6 +61,11 @@ class Turn:
         )
         return hash((said, whose))
 
+    def room_before_loop(self, head: Head) -> int:
+        """Tokens for what stands before the loop; the second time it leaves the loop twice what it takes."""
+        room = self.room - self.loop.tokens * (1 if head.context is None else 2)
+        return max(room, self.least)
+
     def fits(self, head: Head) -> bool:
         """Whether what was packed before still leaves room for the loop."""
         return head.context is not None and head.context.tokens + self.loop.tokens <= self.room
