@@ -26,6 +26,9 @@ AGAIN = 0.25
 COMMON, FEW = 0.03, 2
 """A name in more than this share of the texts, and in more than `FEW`, tells nothing."""
 
+SMALL = 10
+"""Texts of a pool in which a name tells half: few texts do not show how common it is."""
+
 IN_QUESTION, IN_PASSAGE = 0.9, 0.5
 """Shares of a title's words, weighed by rarity, from which on it is named."""
 
@@ -95,7 +98,8 @@ def _by_name(
     }
     texts, held = texts_with(list(names), pool.words)
     containing = np.bincount(held, minlength=len(names))
-    telling = rarity(containing, len(pool)) * (containing <= max(FEW, COMMON * len(pool)))
+    telling = rarity(containing, len(pool)) * len(pool) / (len(pool) + SMALL)
+    telling[containing > max(FEW, COMMON * len(pool))] = 0.0
     telling[[place for name, place in names.items() if besides.issuperset(name)]] = 0.0
     gained = np.zeros(len(pool))
     for leader, strength, named in zip(leaders, strengths, found, strict=True):
