@@ -188,6 +188,32 @@ async def test_the_middleware_reads_the_conversation_in_a_thread():
     assert threading.current_thread() not in threads
 
 
+class Saver:
+    """A checkpointer that holds one message."""
+
+    def __init__(self, message: AIMessage) -> None:
+        self.found = SimpleNamespace(checkpoint={"channel_values": {"messages": [message]}})
+
+    def get_tuple(self, config: Any) -> Any:
+        return self.found
+
+    async def aget_tuple(self, config: Any) -> Any:
+        return self.found
+
+
+@pytest.mark.parametrize("kind", ["conversation", "checkpointer"])
+async def test_a_conversation_that_is_a_source_is_read_in_a_thread(kind: str):
+    threads: set[threading.Thread] = set()
+    message = Dated("Fish swim.", additional_kwargs={"threads": threads})
+    source = SimpleNamespace(messages=[message]) if kind == "conversation" else Saver(message)
+
+    gathered = await Gather(sources=[source]).ainvoke(QUESTION, {"configurable": {"thread_id": "1"}})
+
+    assert [packet.content for packet in gathered.packets] == ["Fish swim."]
+    assert threads
+    assert threading.current_thread() not in threads
+
+
 async def compressed(question: str) -> Sequence[Document]:
     return await ContextCompressor().acompress_documents([Document(LONG)], question)
 

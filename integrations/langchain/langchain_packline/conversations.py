@@ -12,6 +12,7 @@ from langchain_core.runnables.config import ensure_config
 from langchain_packline.asking import asking
 from langchain_packline.memory import amessages_of, messages_of
 from packline import ConfigError, ContextPacket, Kind, Source, SourceError
+from packline.attempt import threaded
 from packline.conversation import turns
 
 __all__ = ["from_checkpointer", "from_conversation"]
@@ -41,7 +42,7 @@ def from_checkpointer(
         return turns(messages_of(saver.get_tuple(where()), name))
 
     async def aread(_: str) -> Sequence[ContextPacket]:
-        return turns(await amessages_of(await saver.aget_tuple(where()), name))
+        return await threaded(turns, await amessages_of(await saver.aget_tuple(where()), name))
 
     runnable: Runnable[str, Any] = RunnableLambda(read, aread, name=name)
     return dataclasses.replace(asking(runnable, name), kind=Kind.HISTORY, timeout=timeout)
@@ -54,7 +55,7 @@ def from_conversation(thing: object, name: str) -> Source:
         return turns(messages_of(thing, name))
 
     async def aread(_: str) -> Sequence[ContextPacket]:
-        return turns(await amessages_of(thing, name))
+        return await threaded(turns, await amessages_of(thing, name))
 
     runnable: Runnable[str, Any] = RunnableLambda(read, aread, name=name)
     return dataclasses.replace(asking(runnable, name), kind=Kind.HISTORY)

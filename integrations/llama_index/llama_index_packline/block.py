@@ -17,7 +17,8 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index_packline.counting import counter_of
 from llama_index_packline.events import ContextEvent, dispatcher
 from llama_index_packline.options import Options, checked_setting, scorer
-from packline import Context, ContextConfig, Gathered, acompress, select, structure
+from packline import Context, ContextConfig, Draft, Gathered, acompress, select, structure
+from packline.attempt import threaded
 from packline.conversation import read_message, turns
 from packline.passages import Passages
 from packline.request import Request
@@ -61,9 +62,17 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
     _settings = field_validator("min_relevance", mode="before")(checked_setting)
 
     async def recall(self, question: str, *, session_id: str | None = None) -> Context:
-        """What the block tells for `question`, with the account of why; `text` is what it gives."""
+        """What the block tells for `question`, with the account of why; `text` is what it gives.
+
+        The event loop is not held: reading, selecting and shortening are done in a thread.
+        """
         kept = [message for message in self.messages if _is_of(message, session_id)]
-        packets = turns(kept)
+        context = await acompress(await threaded(self._draft, question, kept))
+        dispatcher.event(ContextEvent(context=context))
+        return context
+
+    def _draft(self, question: str, messages: Sequence[ChatMessage]) -> Draft:
+        packets = turns(messages)
         request = Request(question=question, now=datetime.now(UTC))
         config = ContextConfig(max_tokens=self.max_tokens, min_relevance=self.min_relevance)
         selection = select(
@@ -72,9 +81,7 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
             counter=counter_of(self.token_counter),
             config=Passages.config(config, separator="\n"),
         )
-        context = await acompress(structure(selection))
-        dispatcher.event(ContextEvent(context=context))
-        return context
+        return structure(selection)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         question = _last_question(messages or [])
@@ -87,8 +94,12 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """`content` in so many tokens less, by whole lines and sentences; None where nothing is left."""
-        counter = counter_of(self.token_counter)
-        return shorten(content, "", counter.count(content) - tokens_to_truncate, counter) or None
+
+        def shortened() -> str:
+            counter = counter_of(self.token_counter)
+            return shorten(content, "", counter.count(content) - tokens_to_truncate, counter)
+
+        return await threaded(shortened) or None
 
 
 def _is_of(message: ChatMessage, session_id: str | None) -> bool:

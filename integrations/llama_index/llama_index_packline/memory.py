@@ -17,7 +17,7 @@ from llama_index.core.memory import BaseMemory, BaseMemoryBlock, Memory, SimpleC
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 from packline import ConfigError, ContextPacket, Kind, Source
-from packline.attempt import Call, settle
+from packline.attempt import Call, settle, threaded
 from packline.conversation import read_message, turns
 
 __all__ = ["aread_memory", "memory_sources", "read_memory"]
@@ -108,7 +108,8 @@ def memory_sources(
     checked(memory)
 
     async def messages(question: str) -> Sequence[ContextPacket]:
-        return conversation(await aread_memory(memory, question=question, archived=archived))
+        messages = await aread_memory(memory, question=question, archived=archived)
+        return await threaded(conversation, messages)
 
     spoken = Source(name, aask=messages, kind=Kind.HISTORY, timeout=timeout)
     return [spoken, *block_sources(memory, name=name, timeout=timeout)]
@@ -128,7 +129,7 @@ def block_sources(memory: object, *, name: str = "memory", timeout: float | None
 
 def _secondary_source(secondary: BaseMemory, name: str, timeout: float | None) -> Source:
     async def ask(question: str) -> Sequence[ContextPacket]:
-        return turns(await secondary.aget(question))
+        return await threaded(turns, await secondary.aget(question))
 
     return Source(name, aask=ask, kind=Kind.HISTORY, timeout=timeout)
 

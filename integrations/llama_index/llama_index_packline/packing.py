@@ -17,7 +17,7 @@ from llama_index_packline.events import ContextEvent, dispatcher
 from llama_index_packline.memory import aread_memory, block_sources, checked, conversation
 from llama_index_packline.nodes import Dates, check_dates, check_nodes, packets_of_nodes
 from packline import Context, ContextBuilder, ContextConfig, Failure, Relevance, Request, Source
-from packline.attempt import Call, Outcome, asettle, settle
+from packline.attempt import Call, Outcome, asettle, settle, threaded
 from packline.compression import Summarizer
 from packline.scores import ScorePolicy, check_policy
 
@@ -66,8 +66,9 @@ class Packing:
     ) -> Context:
         """The same, awaited."""
         recalled = (await asettle([self._recall(question)]))[0]
-        request = self._request(recalled, question)
-        context = await self.builder(nodes).abuild(question, system_instructions=instructions, **request)
+        request = await threaded(self._request, recalled, question)
+        builder = await threaded(self.builder, nodes)
+        context = await builder.abuild(question, system_instructions=instructions, **request)
         return self._built(context, recalled)
 
     def builder(self, nodes: Sequence[NodeWithScore]) -> ContextBuilder:
