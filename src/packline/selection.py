@@ -6,7 +6,6 @@ count the finished prompt. Texts are compared and counted only when their turn c
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -112,12 +111,21 @@ def score(gathered: Gathered, relevance: Relevance, config: ContextConfig) -> Po
     packets = (*request.history, *gathered.packets)
     names = ("conversation",) * len(request.history) + tuple(gathered.names)
     relevances = _relevances(request.question, packets, relevance)
-    pool = Pool(packets, names, relevances, relevances, request.now, config.half_life_days)
-    if config.recency == "asked" and not asks_for_newest(request.question):
-        return pool
-    recencies = recency([p.timestamp for p in packets], now=request.now, half_life_days=config.half_life_days)
-    scores = config.relevance_weight * relevances + config.recency_weight * recencies
-    return dataclasses.replace(pool, score=scores)
+    now, half_life = request.now, config.half_life_days
+    counts_recency = config.recency == "always" or asks_for_newest(request.question)
+    scores = relevances
+    if counts_recency:
+        recencies = recency([packet.timestamp for packet in packets], now=now, half_life_days=half_life)
+        scores = config.relevance_weight * relevances + config.recency_weight * recencies
+    return Pool(
+        packets,
+        names,
+        relevance=relevances,
+        score=scores,
+        counts_recency=counts_recency,
+        now=now,
+        half_life_days=half_life,
+    )
 
 
 def _relevances(question: str, packets: Sequence[ContextPacket], relevance: Relevance) -> NDArray[np.float64]:

@@ -81,7 +81,8 @@ class Pool:
         packets: The conversation, then what was gathered.
         names: Where each came from.
         relevance: Shape (n,), in [0, 1].
-        score: Shape (n,), in [0, 1]; the very array that `relevance` is where recency does not count.
+        score: Shape (n,), in [0, 1].
+        counts_recency: Whether recency is a part of `score`.
         now: The moment from which ages are measured.
         half_life_days: Days in which recency halves.
     """
@@ -90,6 +91,7 @@ class Pool:
     names: Sequence[str]
     relevance: NDArray[np.float64]
     score: NDArray[np.float64]
+    counts_recency: bool
     now: datetime
     half_life_days: float
 
@@ -105,7 +107,7 @@ class Pool:
         """The verdict on the packet in `row`."""
         packet = self.packets[row]
         new = None
-        if self.score is not self.relevance:
+        if self.counts_recency:
             new = float(recency([packet.timestamp], now=self.now, half_life_days=self.half_life_days)[0])
         scores = (float(self.relevance[row]), new, float(self.score[row]))
         return Verdict(packet, reason, self.names[row], row, *scores, tokens, limit, merged=merged)
