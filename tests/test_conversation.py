@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
     ChatMessage,
+    ChatMessageChunk,
     FunctionMessage,
+    FunctionMessageChunk,
     HumanMessage,
+    HumanMessageChunk,
     SystemMessage,
+    SystemMessageChunk,
     ToolMessage,
+    ToolMessageChunk,
 )
 from llama_index.core.base.llms.types import (
     ChatMessage as LlamaMessage,
@@ -73,6 +79,13 @@ def test_a_turn_may_be_a_pair_a_dict_or_any_message_object():
         (HumanMessage("x"), "user"),
         (AIMessage("x"), "assistant"),
         (SystemMessage("x"), "system"),
+        (HumanMessageChunk("x"), "user"),
+        (AIMessageChunk("x"), "assistant"),
+        (SystemMessageChunk("x"), "system"),
+        (ToolMessageChunk("x", tool_call_id="1"), "tool"),
+        (FunctionMessageChunk("x", name="look"), "tool"),
+        (ChatMessageChunk("x", role="Ann"), "Ann"),
+        (("System", "x"), "system"),
         (ToolMessage("x", tool_call_id="1"), "tool"),
         (FunctionMessage("x", name="f"), "tool"),
         (ChatMessage("x", role="Caroline"), "Caroline"),

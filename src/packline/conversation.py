@@ -27,6 +27,7 @@ _ROLES = {
     "model": "assistant",
     "function": "tool",
 }
+_KNOWN_ROLES = {"user", "assistant", "system", "tool"}
 _WORDLESS = {"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "non_standard"}
 _KIND = attrgetter("kind")
 _EXPECTED = (
@@ -184,7 +185,8 @@ def _has_content(message: object) -> bool:
 
 def _role(role: object) -> str:
     name = str(role or "user").strip()
-    return _ROLES.get(name.lower(), name.lower() if name.lower() in _ROLES.values() else name)
+    word = name.lower().removesuffix("messagechunk")  # a piece of a stream is typed by its class
+    return _ROLES.get(word, word if word in _KNOWN_ROLES else name)
 
 
 def _words(content: object, name: str) -> tuple[str, int]:
