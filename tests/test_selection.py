@@ -265,8 +265,14 @@ def test_a_verdict_on_what_is_dropped_has_its_recency_where_that_counted():
     assert choose(low, recency="always").dropped[0].recency == 1.0
 
 
-@pytest.mark.parametrize("options", [{"question": "What is the latest?"}, {"recency": "always"}])
-def test_otherwise_recency_has_its_weight(options: dict[str, object]):
+@pytest.mark.parametrize(
+    ("options", "scores"),
+    [
+        ({"recency": "always"}, [0.825, 0.79, 0.59, 0.485]),
+        ({"question": "What is the latest?"}, [0.75, 0.7, 0.584, 0.4745]),
+    ],
+)
+def test_otherwise_recency_has_its_weight(options: dict[str, object], scores: list[float]):
     selection = choose(*DATED, **options)  # type: ignore[arg-type]
 
     assert [(v.packet.content, v.recency) for v in selection.kept] == [
@@ -275,7 +281,13 @@ def test_otherwise_recency_has_its_weight(options: dict[str, object]):
         ("old", 0.1),
         ("undated", 0.1),
     ]
-    assert [v.score for v in selection.kept] == pytest.approx([0.825, 0.79, 0.59, 0.485])
+    assert [v.score for v in selection.kept] == pytest.approx(scores)
+
+
+def test_a_question_for_the_newest_does_not_get_new_packets_that_it_is_not_about():
+    about, new = packet("about", 0.5, timestamp=NOW - timedelta(days=400)), packet("new", 0.3, timestamp=NOW)
+
+    assert kept(choose(new, about, question="What is the latest?")) == ["about", "new"]
 
 
 def test_the_minimum_is_one_of_relevance_whatever_the_recency():

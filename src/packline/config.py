@@ -53,8 +53,8 @@ class ContextConfig:
         recency_weight: Weight of recency in the score, in [0, 1]; with `relevance_weight` it sums to 1.
         relevance_weight: Weight of relevance in the score, in [0, 1].
         recency: When recency counts at all. "asked": only for questions that ask for the newest ("latest",
-            "currently", "最近", ...), all others go by relevance alone; "always": for every question, as in
-            the book.
+            "currently", "最近", ...), where it scales relevance; all others go by relevance alone. "always":
+            for every question, added to relevance as in the book.
         half_life_days: Days in which recency halves, above 0; the book's decay `exp(-0.1 * days)` halves
             every 6.93.
         recent_turns: Last turns of the conversation that are kept for coherence, whatever their relevance, a

@@ -59,10 +59,14 @@ class Selection:
 def select(gathered: Gathered, *, relevance: Relevance, counter: Counter, config: ContextConfig) -> Selection:
     """Keep the best-scoring packets that fit.
 
-    A packet's score is `relevance_weight * relevance + recency_weight * recency`, or its relevance alone
-    where recency does not apply (see `ContextConfig.recency`). The state and the last turns come first. Then
-    the rest, best first: what is below `min_relevance` goes, what says the same as a kept one is merged
-    into it, and what does not fit is skipped, until too many of them were too large.
+    A packet's score is its relevance alone where recency does not apply (see `ContextConfig.recency`). Where
+    the question asks for the newest it is `relevance * (relevance_weight + recency_weight * recency)`: asked
+    for is the newest of what is relevant, not the newest. With `recency="always"` it is the book's
+    `relevance_weight * relevance + recency_weight * recency`.
+
+    The state and the last turns come first. Then the rest, best first: what is below `min_relevance` goes,
+    what says the same as a kept one is merged into it, and what does not fit is skipped, until too many of
+    them were too large.
 
     Args:
         relevance: Scores the whole pool in one call. Packets that carry a score keep it.
@@ -116,7 +120,8 @@ def score(gathered: Gathered, relevance: Relevance, config: ContextConfig) -> Po
     scores = relevances
     if counts_recency:
         recencies = recency([packet.timestamp for packet in packets], now=now, half_life_days=half_life)
-        scores = config.relevance_weight * relevances + config.recency_weight * recencies
+        counted = recencies if config.recency == "always" else relevances * recencies
+        scores = config.relevance_weight * relevances + config.recency_weight * counted
     return Pool(
         packets,
         names,
