@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from packline.relevance.function_words import function_words
 from packline.relevance.pool import Pool
+from packline.relevance.rarity import rarity
 from packline.relevance.words import WordIndex, is_gram, words
 
-__all__ = ["Matches", "bm25", "rarity"]
+__all__ = ["Matches", "bm25"]
 
 K1, B = 1.5, 0.6
 PREFIX = 5
@@ -62,12 +63,6 @@ def bm25(question: str, pool: Pool) -> Matches:
     by_word, _ = _weighed(exact, asked, norm)
     by_stem, share = _weighed(alike, kinds, norm)
     return Matches((by_word + by_stem) / 2, share)
-
-
-def rarity(containing: NDArray[np.int64], texts: int) -> Weights:
-    """BM25's idf, ln(1 + (N - n + 0.5) / (n + 0.5)), as a share of its largest value, 1."""
-    idf: Weights = np.log1p((texts - containing + 0.5) / (containing + 0.5)) / np.log1p(2 * texts + 1)
-    return idf
 
 
 def _weighed(counts: NDArray[np.float32], names: list[str], norm: Weights) -> tuple[Weights, float]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from packline.relevance.bm25 import rarity
 from packline.relevance.phrases import texts_with
 from packline.relevance.pool import Pool
-from packline.relevance.titles import Mentions
+from packline.relevance.rarity import rarity
 from packline.relevance.words import words
 
 __all__ = ["to_linked", "to_titled"]
@@ -37,12 +36,12 @@ def to_titled(
     question: str, scores: NDArray[np.float64], pool: Pool, *, titled: float
 ) -> NDArray[np.float64]:
     """The scores, and `titled` of the best score for passages whose title the question has."""
-    if not titled or not len(pool.titles.packets):
+    titles = pool.titles
+    if not titled or not len(titles.packets):
         return scores
-    mentions = Mentions(pool)
     asked = [number for word in words(question) if (number := pool.words.number(word)) is not None]
-    spread, named = scores.copy(), mentions.of(np.array(asked, np.int32), least=IN_QUESTION)
-    spread[mentions.titled] += titled * scores.max() * named
+    spread = scores.copy()
+    spread[titles.packets] += titled * scores.max() * titles.named(asked, least=IN_QUESTION)
     return spread
 
 
@@ -76,15 +75,15 @@ def _leaders(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _by_title(leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+    titles, index = pool.titles, pool.words
     gained = np.zeros(len(pool))
-    if not len(pool.titles.packets):
+    if not len(titles.packets):
         return gained
-    mentions, index = Mentions(pool), pool.words
     for leader, strength in zip(leaders, strengths, strict=True):
         own = index.numbers[index.starts[leader] : index.starts[leader + 1]]
-        given = strength * mentions.of(own, least=IN_PASSAGE)
-        given[mentions.titled == leader] = 0.0
-        gained[mentions.titled] = np.maximum(gained[mentions.titled], given)
+        given = strength * titles.named(own, least=IN_PASSAGE)
+        given[titles.packets == leader] = 0.0
+        gained[titles.packets] = np.maximum(gained[titles.packets], given)
     return gained
 
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from packline.packet import ContextPacket, Kind
 from packline.relevance.names import names_in
+from packline.relevance.titles import Titles
 from packline.relevance.words import WordIndex, words
 
-__all__ = ["Pool", "Pools", "Stretches", "Titles"]
+__all__ = ["Pool", "Pools", "Stretches"]
 
 PAUSE = timedelta(hours=6)
 """A longer pause parts a conversation into two."""
@@ -44,14 +45,6 @@ class Stretches(NamedTuple):
     order: NDArray[np.intp]
     first: NDArray[np.intp]
     end: NDArray[np.intp]
-
-
-class Titles(NamedTuple):
-    """Word numbers of all titles in one row; title k is of packet `packets[k]` and starts at `starts[k]`."""
-
-    packets: NDArray[np.intp]
-    starts: NDArray[np.intp]
-    numbers: NDArray[np.int32]
 
 
 class Pool:
@@ -125,7 +118,9 @@ class Pool:
 
         What stands in brackets does not belong to it, unless nothing else does.
         """
-        index, packets, numbers = self.words, [], []
+        index = self.words
+        packets: list[int] = []
+        numbers: list[list[int]] = []
         for place, packet in enumerate(self.packets):
             if packet.kind is Kind.HISTORY:
                 continue
@@ -137,9 +132,7 @@ class Pool:
             if known := sorted(number for number in title if number is not None):
                 packets.append(place)
                 numbers.append(known)
-        lengths = np.array([len(title) for title in numbers], np.intp)
-        flat = np.array([number for title in numbers for number in title], np.int32)
-        return Titles(np.array(packets, np.intp), np.cumsum(lengths) - lengths, flat)
+        return Titles(packets, numbers, index)
 
     def names(self, place: int) -> dict[tuple[int, ...], float]:
         """The names that a packet mentions, as word numbers, and how much each is worth."""

@@ -1,45 +1,54 @@
-"""Titles: which titled passages a text names."""
+"""Titles: which titled packets of a pool a text names."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from packline.relevance.bm25 import rarity
-from packline.relevance.pool import Pool
+from packline.relevance.rarity import rarity
+from packline.relevance.words import WordIndex
 
-__all__ = ["Mentions"]
+__all__ = ["Titles"]
 
 
-class Mentions:
-    """Which titles of a pool a text mentions.
+class Titles:
+    """The titles of a pool, as words of its index.
+
+    Args:
+        packets: Places of the packets that have a title, of shape (t,).
+        titles: Numbers of the words of each.
+        index: The words of the pool.
 
     Attributes:
-        titled: Places of the packets that have a title, of shape (t,).
+        packets: As given.
     """
 
-    def __init__(self, pool: Pool) -> None:
-        self.titled, self._starts, self._numbers = pool.titles
-        occurrences = np.minimum(pool.words.occurrences, len(pool))
-        self._vocabulary = len(occurrences)
-        self._weights = rarity(occurrences[self._numbers], len(pool)) ** 2
-        whole = np.add.reduceat(self._weights, self._starts) if len(self.titled) else self._weights
-        self._whole = np.maximum(whole, 1e-12)
+    def __init__(self, packets: Sequence[int], titles: Sequence[Sequence[int]], index: WordIndex) -> None:
+        self.packets = np.array(packets, np.intp)
+        self._of = np.repeat(np.arange(len(titles), dtype=np.int32), [len(title) for title in titles])
+        self._numbers = np.array([number for title in titles for number in title], np.int32)
+        self._vocabulary = index.vocabulary
+        occurrences = np.minimum(index.occurrences[self._numbers], len(index))
+        self._weights = rarity(occurrences, len(index)) ** 2
+        self._whole = np.maximum(self._sums(np.arange(len(self._numbers))), 1e-12)
 
-    def of(self, numbers: NDArray[np.int32], *, least: float) -> NDArray[np.float64]:
+    def named(self, numbers: Sequence[int] | NDArray[np.int32], *, least: float) -> NDArray[np.float64]:
         """The share of each title's words, weighed by squared rarity, that is among these words.
 
         Args:
-            numbers: Of words in the pool's vocabulary.
+            numbers: Of words in the index.
             least: A smaller share is none.
 
         Returns:
-            One share in [0, 1] for each of `titled`.
+            One share in [0, 1] for each title.
         """
-        if not len(self.titled):
-            return np.zeros(0)
         there = np.zeros(self._vocabulary, bool)
         there[numbers] = True
-        share: NDArray[np.float64] = np.add.reduceat(self._weights * there[self._numbers], self._starts)
-        share /= self._whole
+        share = self._sums(np.flatnonzero(there[self._numbers])) / self._whole
         return np.where(share < least, 0.0, share)
+
+    def _sums(self, places: NDArray[np.intp]) -> NDArray[np.float64]:
+        sums = np.bincount(self._of[places], self._weights[places], minlength=len(self.packets))
+        return sums.astype(np.float64)
