@@ -1,6 +1,8 @@
 """What can be asked for candidates, and how every shape of answer is read."""
 
+import importlib
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,10 +11,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from langchain_core.documents import Document
-from llama_index.core.schema import NodeWithScore, TextNode
+from langchain_core.embeddings import FakeEmbeddings
+from langchain_core.retrievers import BaseRetriever as LangChainBaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
+from langgraph.store.memory import InMemoryStore
+from llama_index.core import Document as LlamaDocument
+from llama_index.core import SummaryIndex
+from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexBaseRetriever
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from packline import ConfigError, ContextPacket, Kind, Source, SourceError, as_source
-from packline.sources import packets_of
+from packline import ConfigError, ContextBuilder, ContextPacket, Kind, Source, SourceError, as_source
+from packline.sources import _ADAPTERS, packets_of
 
 PLAIN = Source("wiki", ask=lambda query: [])
 SCORED = Source("wiki", ask=lambda query: [], scores="relevance")
@@ -105,6 +116,81 @@ def test_what_cannot_be_asked_is_named(thing: object):
 
     assert raised.value.field == "sources[2]"
     assert "gather(query)" in str(raised.value)
+
+
+class LangChainRetriever(LangChainBaseRetriever):
+    found: list[Document]
+
+    def _get_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+        return self.found
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+        return self.found
+
+
+class LlamaIndexRetriever(LlamaIndexBaseRetriever):
+    def __init__(self, found: list[NodeWithScore]) -> None:
+        super().__init__()
+        self._found = found
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return self._found
+
+
+DOCUMENTS = [Document("Fish swim.", id="d-1", metadata={"date": "2026-01-02"}), Document("Fish eat.")]
+NODES = [
+    NodeWithScore(node=TextNode(text="Fish swim.", id_="n-1", metadata={"creation_date": "2026-01-02"})),
+    NodeWithScore(node=LlamaDocument(text="Fish eat.", id_="n-2"), score=0.5),
+]
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+@pytest.mark.parametrize(
+    ("retriever", "found"),
+    [(LangChainRetriever(found=DOCUMENTS), DOCUMENTS), (LlamaIndexRetriever(NODES), NODES)],
+    ids=["LangChain", "LlamaIndex"],
+)
+async def test_a_retriever_of_a_framework_is_a_source_and_what_it_found_comes_back(
+    retriever: object, found: list[object], awaited: bool
+):
+    builder = ContextBuilder(sources=[retriever])
+
+    build = builder.abuild("Do fish swim or eat?") if awaited else None
+    context = await build if build else builder.build("Do fish swim or eat?")
+
+    first, second = (verdict.packet for verdict in sorted(context.kept, key=lambda v: v.position))
+    assert not context.failures
+    assert (first.content, second.content) == ("Fish swim.", "Fish eat.")
+    assert first.origin is found[0]
+    assert second.origin is found[1]
+    assert first.id in ("d-1", "n-1")
+    assert first.timestamp is not None
+    assert first.kind is Kind.EVIDENCE
+    assert {verdict.source for verdict in context.kept} == {type(retriever).__name__}
+
+
+@pytest.mark.parametrize(
+    ("thing", "way"),
+    [
+        (InMemoryVectorStore(FakeEmbeddings(size=2)), "langchain_packline.as_source (or from_store)"),
+        (RunnableLambda(len), "langchain_packline.as_source (or from_store)"),
+        (InMemoryStore(), "langchain_packline.as_source (or from_store)"),
+        (SummaryIndex([]), "llama_index_packline.retriever_source (or memory_sources)"),
+        (ChatMemoryBuffer.from_defaults(), "llama_index_packline.retriever_source (or memory_sources)"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_thing_of_a_framework_that_cannot_be_asked_is_refused_with_who_makes_a_source_of_it(
+    thing: object, way: str
+):
+    with pytest.raises(ConfigError, match=re.escape(f"sources[0] must be a source made by {way}, got ")):
+        ContextBuilder(sources=[thing])
+
+
+def test_who_makes_sources_of_a_frameworks_things_is_there():
+    for way in _ADAPTERS.values():
+        module, first, second = re.findall(r"(\w+)\.(\w+) \(or (\w+)\)", way)[0]
+        assert {first, second} <= set(importlib.import_module(module).__all__)
 
 
 def test_a_tool_is_asked_as_in_the_book():

@@ -1,8 +1,8 @@
 """Sources: whatever can be asked for candidates, and whatever it may answer.
 
-A source is anything with `gather(query)` or `agather(query)`, a plain callable (either way), or a tool
-with the book's `run({"action": "search", ...})`. What comes back is read as it is: packets, texts, dicts,
-documents.
+A source is anything with `gather(query)` or `agather(query)`, a plain callable (either way), a tool with the
+book's `run({"action": "search", ...})`, or a retriever of LangChain or LlamaIndex, known by its methods. What
+comes back is read as it is: packets, texts, dicts, documents, nodes.
 It never speaks for the application: instructions and state are the caller's to give.
 """
 
@@ -29,8 +29,14 @@ AskAsync = Callable[[str], Awaitable[object]]
 Scores = Literal["ignore", "relevance"]
 
 _EXPECTED = (
-    "an object with gather(query) or agather(query), a tool with run({...}), or a callable of the query"
+    "an object with gather(query) or agather(query), a tool with run({...}), a retriever of LangChain or "
+    "LlamaIndex, or a callable of the query"
 )
+_ADAPTERS = {  # by what the module of a class is called
+    "llama_index": "llama_index_packline.retriever_source (or memory_sources)",
+    "langchain": "langchain_packline.as_source (or from_store)",
+    "langgraph": "langchain_packline.as_source (or from_store)",
+}
 _WAY_OUT = "return a list of packets, texts or documents"
 _CONTENT = ("content", "page_content", "text", "memory")
 _LISTS = ("results", "documents", "memories", "items")
@@ -105,7 +111,7 @@ def as_source(thing: object, *, name: str = "source", limit: int = 10) -> Source
         raise ConfigError(name, thing, _EXPECTED)
     ask, aask = _ways(thing, limit)
     if ask is None and aask is None:
-        raise ConfigError(name, thing, _EXPECTED)
+        raise ConfigError(name, thing, _way_out(thing))
     called = getattr(thing, "name", None) or getattr(thing, "__name__", None)
     called = called if isinstance(called, str) else type(thing).__name__
     default = Kind.MEMORY if called.lower() == "memory" else Kind.EVIDENCE
@@ -132,8 +138,26 @@ def _ways(thing: object, limit: int) -> tuple[Ask | None, AskAsync | None]:
     if callable(run):
         return (lambda query: run({"action": "search", "query": query, "limit": limit})), None
     if not callable(thing):
-        return None, None
+        return _retrieving(thing)
     return (None, thing) if is_async(thing) else (thing, None)
+
+
+def _retrieving(thing: object) -> tuple[Ask | None, AskAsync | None]:
+    """The ways to ask a retriever of a framework.
+
+    LlamaIndex's is asked in a thread: many of its retrievers block the loop where they are awaited.
+    """
+    if callable(getattr(thing, "_get_relevant_documents", None)):  # what makes a Runnable a retriever
+        return cast("Ask", getattr(thing, "invoke", None)), cast("AskAsync", getattr(thing, "ainvoke", None))
+    retrieve = getattr(thing, "retrieve", None)
+    return (retrieve if callable(retrieve) else None), None
+
+
+def _way_out(thing: object) -> str:
+    """What is expected instead; of an object of a framework, who makes a source of it."""
+    modules = " ".join(kind.__module__ for kind in type(thing).__mro__)
+    way = next((way for framework, way in _ADAPTERS.items() if framework in modules), None)
+    return _EXPECTED if way is None else f"a source made by {way}"
 
 
 def packets_of(answer: object, source: Source) -> tuple[ContextPacket, ...]:
@@ -179,12 +203,12 @@ def _packet(item: object, source: Source) -> ContextPacket:
         score = _relevance([item[1]], source)
         return packet if score is None else dataclasses.replace(packet, relevance_score=score)
     get = reader(item)
-    content = next((text for text in map(get, _CONTENT) if isinstance(text, str)), None)
+    content = _content(item, get)
     if content is None:
         raise SourceError(source.name, f"returned {type(item).__name__}, which has no text: {_WAY_OUT}")
     given = get("metadata")
     metadata = given if isinstance(given, Mapping) else {}
-    identifier = get("id")
+    identifier = get("id") or get("id_")
     return ContextPacket(
         content,
         timestamp=_timestamp(get, metadata),
@@ -196,13 +220,22 @@ def _packet(item: object, source: Source) -> ContextPacket:
     )
 
 
+def _content(item: object, get: Callable[[str], object]) -> str | None:
+    """The text of a dict, of a document, or of a node, whose own way is to be asked for it."""
+    ask = getattr(item, "get_content", None)
+    texts = [ask()] if callable(ask) else map(get, _CONTENT)
+    return next((text for text in texts if isinstance(text, str)), None)
+
+
 def _kind(metadata: Mapping[str, object], source: Source) -> Kind:
     told = ContextPacket("", metadata=metadata).kind
     return told if told in (Kind.EVIDENCE, Kind.MEMORY, Kind.HISTORY) else source.kind
 
 
 def _has_content(thing: object) -> bool:
-    return any(isinstance(getattr(thing, name, None), str) for name in _CONTENT)
+    return callable(getattr(thing, "get_content", None)) or any(
+        isinstance(getattr(thing, name, None), str) for name in _CONTENT
+    )
 
 
 def _is_table(thing: object) -> bool:
