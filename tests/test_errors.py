@@ -31,6 +31,16 @@ def test_a_budget_error_names_both_numbers_the_largest_section_and_the_way_out()
     assert (error.needed, error.budget, error.largest) == (812, 500, "Role & Policies")
 
 
+def test_a_budget_error_names_what_comes_with_the_question_where_that_is_the_largest():
+    error = BudgetError(2_040, 500, "2 images", 2_000)
+
+    assert str(error) == (
+        "fixed sections need 2040 tokens but the budget is 500: leave out the 2 images (about 2000 tokens), "
+        "the largest, or raise max_tokens to 2040 or more"
+    )
+    assert (error.largest, error.media) == ("2 images", 2_000)
+
+
 def test_a_source_error_names_the_source():
     error = SourceError("wiki", "returned int, which has no text")
 
@@ -51,6 +61,7 @@ def test_all_errors_are_caught_as_one_and_those_of_values_as_value_errors():
     [
         ConfigError("a", (1, 2), "b"),
         BudgetError(2, 1, "Task"),
+        BudgetError(1_002, 1, "image", 1_000),
         SourceError("wiki", "hung"),
         PacklineError("no"),
     ],

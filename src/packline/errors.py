@@ -33,20 +33,24 @@ class BudgetError(PacklineError, ValueError):
     Attributes:
         needed: Tokens that the fixed parts need.
         budget: Tokens that there are.
-        largest: Title of the largest of the fixed sections.
+        largest: Title of the largest of the fixed sections; or what comes with the question, such as
+            "2 images", where that needs more.
+        media: Tokens of that, an estimate; 0 where a section is the largest.
     """
 
-    def __init__(self, needed: int, budget: int, largest: str) -> None:
+    def __init__(self, needed: int, budget: int, largest: str, media: int = 0) -> None:
+        remedy = f"leave out the {largest} (about {media} tokens)" if media else f"shorten [{largest}]"
         super().__init__(
-            f"fixed sections need {needed} tokens but the budget is {budget}: shorten [{largest}], "
+            f"fixed sections need {needed} tokens but the budget is {budget}: {remedy}, "
             f"the largest, or raise max_tokens to {needed} or more"
         )
         self.needed = needed
         self.budget = budget
         self.largest = largest
+        self.media = media
 
-    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int, str]]:
-        return type(self), (self.needed, self.budget, self.largest)
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, int, str, int]]:
+        return type(self), (self.needed, self.budget, self.largest, self.media)
 
 
 class SourceError(PacklineError):

@@ -7,7 +7,7 @@ event loop, so that there is one fitting for both.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 
 from packline.attempt import Outcome
 from packline.config import ContextConfig
@@ -16,6 +16,7 @@ from packline.errors import BudgetError
 from packline.filling import LEAST_SNIPPET
 from packline.gathering import Failure
 from packline.packet import ContextPacket, Kind
+from packline.prompt import MEDIA_TOKENS, attached
 from packline.shortening import Shortening
 from packline.structuring import Draft, DraftSection
 from packline.tokens import Counter, token_counter
@@ -70,8 +71,14 @@ class Fitting:
         bare = dataclasses.replace(self.draft, sections=())
         needed = self._tokens(bare)
         if needed > self.limit and not (self.config.shorten_question and self._shorten_question(bare)):
-            sizes = self._section_tokens(bare)
-            raise BudgetError(needed, self.limit, max(sizes, key=lambda title: sizes[title]))
+            raise self._too_small(needed, self._section_tokens(bare))
+
+    def _too_small(self, needed: int, sizes: Mapping[str, int]) -> BudgetError:
+        largest = max(sizes, key=lambda title: sizes[title])
+        attachments = self.draft.selection.request.attachments
+        if (media := MEDIA_TOKENS * len(attachments)) > sizes[largest]:
+            return BudgetError(needed, self.limit, attached(attachments), media)
+        return BudgetError(needed, self.limit, largest)
 
     def _shorten_question(self, bare: Draft) -> bool:
         """Put a shorter question in place of the one there is; False if none fits."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from packline.conversation import read_message
 from packline.packet import Kind
 from packline.template import Template
 from packline.tokens import Counter
 from packline.verdict import Verdict
 
-__all__ = ["MEDIA_TOKENS", "Message", "Prompt", "chat_message", "fixed_bodies"]
+__all__ = ["MEDIA_TOKENS", "Message", "Prompt", "attached", "chat_message", "fixed_bodies"]
 
 _CHAT_ROLES = ("user", "assistant")
 MEDIA_TOKENS = 1_000  # about what a picture of a megapixel costs; the same in every dialect
@@ -111,6 +112,19 @@ def chat_message(verdict: Verdict) -> Message | None:
     if verdict.shortened is None:
         return Message(role, packet.content, packet.origin, media)
     return Message(role, verdict.shortened)
+
+
+def attached(blocks: Sequence[object]) -> str:
+    """Blocks that are not text, in words.
+
+    >>> attached([{"type": "image"}, {"type": "image"}, {"type": "file"}])
+    '2 images and file'
+    """
+    markers = read_message({"role": "user", "content": list(blocks)}).text.splitlines()
+    counts: dict[str, int] = {}
+    for marker in markers:
+        counts[marker.strip("[]")] = counts.get(marker.strip("[]"), 0) + 1
+    return " and ".join(kind if count == 1 else f"{count} {kind}s" for kind, count in counts.items())
 
 
 def fixed_bodies(template: Template, question: str, instructions: Sequence[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from langchain_packline import ContextBuilder, Gather
 
-from packline import ConfigError, ContextPacket, Kind, Request
+from packline import BudgetError, ConfigError, ContextPacket, Kind, Request
 
 NOW = {"configurable": {"now": datetime(2026, 1, 15, tzinfo=UTC)}}
 QUESTION = "Why is the sky blue?"
@@ -267,6 +267,18 @@ def test_an_image_in_the_question_is_handed_on_and_a_marker_stands_in_the_text(d
     assert handed_on == block
     assert "What is this?\n[image]" in text["text"]
     assert "What is this?\n[image]" in result["context"].text
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_image_that_alone_exceeds_the_budget_is_named(dialect: str):
+    question = HumanMessage([{"type": "text", "text": "What?"}, image(dialect)])
+
+    with pytest.raises(BudgetError, match=r"leave out the image \(about 1000 tokens\)"):
+        ContextBuilder(max_tokens=500).invoke(question)
+    with pytest.raises(BudgetError, match=r"shorten \[Task\]"):
+        ContextBuilder(max_tokens=500, token_counter=len).invoke(
+            HumanMessage([{"type": "text", "text": "What? " * 200}, image(dialect)])
+        )
 
 
 def test_an_image_costs_the_same_in_every_dialect():

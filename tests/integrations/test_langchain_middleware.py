@@ -338,6 +338,17 @@ def test_what_must_stand_and_does_not_fit_is_an_error_that_says_what_is_largest(
         sent(limited(300), [HumanMessage("x" * 400)])
 
 
+def test_an_image_that_alone_exceeds_the_budget_is_named():
+    asked = HumanMessage(
+        [{"type": "text", "text": "What?"}, {"type": "image", "base64": "", "mime_type": "image/png"}]
+    )
+
+    with pytest.raises(BudgetError, match=r"leave out the image \(about 1000 tokens\)") as caught:
+        sent(limited(300), [asked], system_prompt="x" * 290)
+
+    assert 1_290 < caught.value.needed < 1_400
+
+
 def test_the_newest_calls_stand_and_older_ones_go_when_they_do_not_all_fit():
     loop: list[AnyMessage] = []
     for n in range(5):

@@ -26,7 +26,7 @@ from langchain_packline.turn import Head, Turn
 from packline import BudgetError, Draft
 from packline.attempt import threaded
 from packline.conversation import read_message
-from packline.prompt import Prompt, fixed_bodies
+from packline.prompt import MEDIA_TOKENS, Prompt, attached, fixed_bodies
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest
@@ -123,7 +123,12 @@ class ContextMiddleware(AgentMiddleware):
         if least > room and self._config.shorten_question:
             least = max(0, room // 2)  # the other half is for the tools
         if least > room or room <= 0:
-            raise BudgetError(sum(costs.values()), max_tokens, max(costs, key=lambda name: costs[name]))
+            media = MEDIA_TOKENS * len(asked.attachments)
+            costs["Task"] -= media
+            largest = max(costs, key=lambda name: costs[name])
+            if media > costs[largest]:
+                raise BudgetError(sum(costs.values()) + media, max_tokens, attached(asked.attachments), media)
+            raise BudgetError(sum(costs.values()) + media, max_tokens, largest)
         before = (*messages[:at], *loop.broken)
         kept = self._within(loop, room - least, asked.question)
         return Turn(messages[at], before, kept, room, bare.messages[-1].content, least)
