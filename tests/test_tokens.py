@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import UserDict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import llama_index.core
@@ -20,7 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
-from packline import ConfigError, TokenCounter, token_counter
+from packline import ConfigError, ContextBuilder, TokenCounter, token_counter, tokens
 from packline.tokens import Counter, approximate_tokens
 from packline.vocabulary import _BUNDLED, _load
 
@@ -56,6 +57,45 @@ class Everything:
 
 
 # --- what counts ---
+
+
+def test_a_name_has_one_counter_which_all_share():
+    counters = [token_counter(name) for name in (None, "o200k_base", "gpt-4o")]
+
+    assert all(counter is counters[0] for counter in counters)
+    assert ContextBuilder().counter is ContextBuilder(token_counter="o200k_base").counter is counters[0]
+    assert token_counter("approximate") is token_counter("approximate")
+    assert token_counter("cl100k_base") is not counters[0]
+
+
+def test_many_threads_that_ask_at_once_get_one_counter(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tokens, "_SHARED", {})
+    together = threading.Barrier(8)
+    make = tokens._of_encoding
+
+    def slowly(encoding: tiktoken.Encoding) -> tokens.Counter:
+        threading.Event().wait(0.01)  # the others come meanwhile
+        return make(encoding)
+
+    monkeypatch.setattr(tokens, "_of_encoding", slowly)
+
+    def ask(_: int) -> tokens.Counter:
+        together.wait(5)
+        return token_counter("o200k_base")
+
+    with ThreadPoolExecutor(8) as pool:
+        counters = list(pool.map(ask, range(8)))
+
+    assert len(set(map(id, counters))) == 1
+
+
+def test_an_encoding_of_ones_own_has_a_counter_of_its_own():
+    encoding = tiktoken.Encoding(
+        "o200k_base", pat_str="(?s:.)", mergeable_ranks={bytes([n]): n for n in range(256)}, special_tokens={}
+    )
+
+    assert token_counter(encoding).count("four") == 4
+    assert token_counter("o200k_base").count("four") == 1
 
 
 def test_o200k_base_is_the_default():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence, Sized
 from itertools import accumulate
 from numbers import Integral
@@ -170,6 +171,8 @@ def approximate_tokens(text: str) -> int:
 def token_counter(spec: object = None) -> Counter:
     """The counter for whatever names or is a tokenizer.
 
+    There is one for a name, which all its users share with the counts that it remembers.
+
     Args:
         spec: None for o200k_base; the name of a tiktoken encoding or of a model; "approximate"; a tiktoken
             `Encoding`; a Hugging Face `tokenizers.Tokenizer` or `transformers` tokenizer; any callable from
@@ -199,9 +202,18 @@ def token_counter(spec: object = None) -> Counter:
 
 
 def _named(name: str) -> Counter:
-    if name == "approximate":
-        return TokenCounter(approximate_tokens, name=name)
-    return _of_encoding(vocabulary(name))
+    encoding = None if name == "approximate" else vocabulary(name)
+    called = name if encoding is None else encoding.name  # a model's name is one of many for its encoding
+    with _SHARED_LOCK:
+        if called not in _SHARED:
+            _SHARED[called] = (
+                TokenCounter(approximate_tokens, name=name) if encoding is None else _of_encoding(encoding)
+            )
+        return _SHARED[called]
+
+
+_SHARED: dict[str, Counter] = {}
+_SHARED_LOCK = threading.Lock()
 
 
 def _of_encoding(encoding: tiktoken.Encoding) -> Counter:
