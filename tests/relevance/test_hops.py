@@ -87,6 +87,27 @@ def test_what_stands_in_brackets_does_not_belong_to_a_title():
     assert titled > other
 
 
+def test_a_title_that_is_a_part_of_the_best_passage_s_title_is_not_mentioned_by_it():
+    texts = ("Night Train\nA film by Les Bernstien.", "Night\nIt is dark.", "Train\nIt runs on rails.")
+
+    best, *parts = scores("Who directed Night Train?", *texts)[:3]
+
+    assert parts == scores("Who directed Night Train?", *texts, linked=0)[1:3]
+    assert best > max(parts)
+
+
+def test_another_passage_with_the_title_of_the_best_one_is_lifted():
+    texts = (
+        "Publix\nStores in the east.",
+        "Publix\nIts founder was George Jenkins.",
+        "Kroger\nIts founder was Bernard.",
+    )
+
+    _, same, other, *_ = scores("Where are the stores of Publix in the east?", *texts, titled=0, shared=0)
+
+    assert same > other
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

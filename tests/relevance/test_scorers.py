@@ -231,6 +231,29 @@ def test_the_words_of_a_pool_are_read_once(monkeypatch):
     assert len(read) == 1
 
 
+def test_metadata_that_cannot_be_compared_is_no_matter():
+    def pool() -> list[ContextPacket]:
+        return [ContextPacket("Bears eat fish.", metadata={"box": np.ones(3)})]
+
+    scorer = Lexical()
+
+    assert scorer.scores("bears", pool()).tolist() == scorer.scores("bears", pool()).tolist()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ContextPacket("fish", metadata={"role": "bear"}),
+        ContextPacket("fish", kind=Kind.HISTORY),
+        ContextPacket("fish", timestamp=START),
+    ],
+)
+def test_another_speaker_kind_or_time_makes_another_pool(other):
+    scorer = Lexical()
+    assert scorer._pools.of([ContextPacket("fish")]) is not scorer._pools.of([other])
+    assert scorer._pools.of([other]) is scorer._pools.of([replace(other)])
+
+
 def test_a_scorer_holds_the_last_pools_only_and_none_when_it_is_gone():
     scorer = Lexical()
     pools = [evidence(f"fish {n}") for n in range(4)]

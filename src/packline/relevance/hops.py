@@ -55,7 +55,7 @@ def to_linked(
     """
     if not (linked or shared) or scores.max(initial=0.0) <= 0:
         return scores
-    asked = {pool.words.number(word) for word in words(question)}
+    asked = {number for word in words(question) if (number := pool.words.number(word)) is not None}
 
     def after_hop(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         leaders = _leaders(scores)
@@ -75,6 +75,7 @@ def _leaders(scores: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _by_title(leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
+    """The most that a leader gives for a title that it mentions, other than by its own title."""
     titles, index = pool.titles, pool.words
     gained = np.zeros(len(pool))
     if not len(titles.packets):
@@ -82,13 +83,13 @@ def _by_title(leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: P
     for leader, strength in zip(leaders, strengths, strict=True):
         own = index.numbers[index.starts[leader] : index.starts[leader + 1]]
         given = strength * titles.named(own, least=IN_PASSAGE)
-        given[titles.packets == leader] = 0.0
+        given[(titles.packets == leader) | titles.within(leader)] = 0.0
         gained[titles.packets] = np.maximum(gained[titles.packets], given)
     return gained
 
 
 def _by_name(
-    leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool, *, besides: set[int | None]
+    leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool, *, besides: set[int]
 ) -> NDArray[np.float64]:
     """The most that a leader gives for a name that both mention, by rarity; words `besides` are no names."""
     found = [pool.names(leader) for leader in leaders.tolist()]

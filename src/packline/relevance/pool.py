@@ -6,6 +6,7 @@ All of it is made once for a pool and used for every question; the few last pool
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -60,10 +61,7 @@ class Pool:
     @cached_property
     def roles(self) -> list[str]:
         """Who speaks: `metadata["role"]`, or "" where there is none."""
-        return [
-            role if packet.metadata and isinstance(role := packet.metadata.get("role"), str) else ""
-            for packet in self.packets
-        ]
+        return list(map(_role, self.packets))
 
     @property
     def texts(self) -> list[str]:
@@ -159,7 +157,7 @@ class Pools:
         wanted = tuple(packets)
         with self._lock:
             for key, pool in self._kept.items():
-                if pool.packets == wanted:
+                if _alike(pool.packets, wanted):
                     self._kept.move_to_end(key)
                     return pool
             pool = Pool(wanted)
@@ -170,6 +168,25 @@ class Pools:
 
     def __reduce__(self) -> tuple[object, ...]:
         return Pools, (self._size,)  # pools can be prepared anew
+
+
+def _alike(first: tuple[ContextPacket, ...], second: tuple[ContextPacket, ...]) -> bool:
+    """Whether the packets are the same objects, or have the same of all that a pool knows."""
+    if len(first) != len(second):
+        return False
+    return all(map(operator.is_, first, second)) or all(map(_same, first, second))
+
+
+def _same(first: ContextPacket, second: ContextPacket) -> bool:
+    return first is second or (
+        (first.content, first.kind, first.timestamp) == (second.content, second.kind, second.timestamp)
+        and _role(first) == _role(second)
+    )
+
+
+def _role(packet: ContextPacket) -> str:
+    role = packet.metadata.get("role") if packet.metadata else None
+    return role if isinstance(role, str) else ""
 
 
 def _paused(before: ContextPacket, packet: ContextPacket) -> bool:

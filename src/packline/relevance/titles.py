@@ -12,6 +12,8 @@ from packline.relevance.words import WordIndex
 
 __all__ = ["Titles"]
 
+_ALL = 0.999  # but for rounding
+
 
 class Titles:
     """The titles of a pool, as words of its index.
@@ -48,6 +50,15 @@ class Titles:
         there[numbers] = True
         share = self._sums(np.flatnonzero(there[self._numbers])) / self._whole
         return np.where(share < least, 0.0, share)
+
+    def within(self, packet: int) -> NDArray[np.bool_]:
+        """Which titles are only a part of the title of a packet: "Night" of "Night Train"."""
+        place = int(np.searchsorted(self.packets, packet))
+        if place == len(self.packets) or self.packets[place] != packet:
+            return np.zeros(len(self.packets), bool)
+        shares = self.named(self._numbers[self._of == place], least=_ALL)
+        part: NDArray[np.bool_] = (shares > 0) & (self._whole < _ALL * self._whole[place])
+        return part
 
     def _sums(self, places: NDArray[np.intp]) -> NDArray[np.float64]:
         sums = np.bincount(self._of[places], self._weights[places], minlength=len(self.packets))
