@@ -467,6 +467,19 @@ def test_a_packet_longer_than_the_budget_gets_a_share_of_it():
     ]
 
 
+def test_of_a_small_budget_it_gets_as_much_as_says_something():
+    best, others = packet("x" * 5_000, 0.9), [packet(letter * 29, 0.5) for letter in "abc"]
+
+    assert limits(choose(best, *others, budget=100)) == [("x", LEAST_SNIPPET + 8), ("a", None), ("b", None)]
+    assert limits(choose(best, budget=LEAST_SNIPPET)) == [("x", LEAST_SNIPPET)]
+    assert limits(choose(best, budget=LEAST_SNIPPET - 1)) == []
+    assert limits(choose(best, *others, budget=100, snippet_share=0)) == [
+        ("a", None),
+        ("b", None),
+        ("c", None),
+    ]
+
+
 def test_and_what_nobody_else_needs():
     selection = choose(packet("x" * 5_000, 0.9), packet("y" * 5_000, 0.8), packet("a" * 99, 0.5), budget=400)
 

@@ -63,7 +63,7 @@ class ContextConfig:
             compete.
         merge_duplicates: Keep one of several packets that say the same; it remembers the others.
         snippet_share: Share of the scored budget, in [0, 1], that one packet too long to fit whole may take,
-            shortened. 0: such packets are dropped.
+            shortened; of a small budget as much as says something, 32 tokens. 0: such packets are dropped.
         layout: "prompt": a system and a user message; "chat": the selected conversation as messages of its
             own between them.
         message_overhead: Tokens that each chat message costs beyond its text, a whole number from 0; 4 holds

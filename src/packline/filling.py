@@ -137,7 +137,7 @@ class Filling:
         tokens = self._counted(row)
         limit = None
         if tokens > self.budget and self.config.enable_compression:  # it could never stand whole
-            limit = min(self.left, int(self.config.snippet_share * self.budget))
+            limit = min(self.left, self._snippet(row))
         covered = self.said.covered(packet.content) if merging and tokens <= self.budget else ()
         room = self.left + sum(self.kept[other].taken for other in covered)
         if (tokens if limit is None else limit) > room or (limit is not None and limit < self._least(row)):
@@ -189,6 +189,11 @@ class Filling:
         large = [row for row in fitting if self.left >= self.tokens[row] // 4]
         for row in (large or fitting)[:1]:
             self._keep(row, Reason.SELECTED, self.tokens[row], self.left)
+
+    def _snippet(self, row: int) -> int:
+        """Tokens that a packet too long for the budget may take: of a small budget, what says something."""
+        share = self.config.snippet_share
+        return max(int(share * self.budget), self._least(row)) if share else 0
 
     def _least(self, row: int) -> int:
         """Tokens in which something of the packet can be said, its head included."""

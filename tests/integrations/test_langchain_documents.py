@@ -186,10 +186,10 @@ def test_a_retriever_merges_duplicates_of_two_sources():
 
 
 def test_a_retriever_holds_the_budget_and_gives_no_more_than_k():
-    sources = [Known(found=[CHUNKS, PARSER, LONG])]
+    sources = [Known(found=[CHUNKS, PARSER])]
 
     by_budget = ContextRetriever(sources=sources, max_tokens=40, token_counter=len).invoke(QUESTION)
-    by_k = ContextRetriever(sources=sources, k=1).invoke(QUESTION)
+    by_k = ContextRetriever(sources=[Known(found=[CHUNKS, PARSER, LONG])], k=1).invoke(QUESTION)
 
     assert by_budget == [CHUNKS]
     assert len(by_k) == 1

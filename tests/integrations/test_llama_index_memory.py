@@ -526,6 +526,18 @@ async def test_a_block_that_holds_nothing_of_it_tells_nothing():
     assert await ContextMemoryBlock().aget([ChatMessage("Anything?")]) == ""
 
 
+async def test_a_long_turn_that_matters_most_is_told_shortened_however_small_the_block():
+    sister = " ".join(f"My sister lives in Lisbon, house {n}." for n in range(60))
+    others = [ChatMessage(f"A sister of number {n} may live anywhere.") for n in range(20)]
+    block = ContextMemoryBlock(max_tokens=100, messages=[ChatMessage(sister), *others])
+
+    context = await block.recall("Where does my sister live? In Lisbon?")
+
+    assert context.tokens <= 100
+    assert [verdict.packet.content for verdict in context.shortened] == [sister]
+    assert context.kept
+
+
 async def test_a_block_tells_each_session_only_what_is_its_own():
     block = ContextMemoryBlock()
     await block.aput([ChatMessage("The code is 1234.")], session_id="one")
