@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.prompt_values import ChatPromptValue
@@ -14,11 +14,12 @@ from pydantic import BaseModel, PrivateAttr, RootModel, create_model
 from typing_extensions import TypedDict
 
 from langchain_packline.inputs import PromptInput
-from langchain_packline.options import STRICT
+from langchain_packline.options import STRICT, Options
 from langchain_packline.prompts import prompt_value
+from langchain_packline.scoring import Given
 from langchain_packline.settings import CompressSettings, GatherSettings, SelectSettings
 from langchain_packline.stage import Stage
-from langchain_packline.stages import Compress, Gather, Given, Select, Structure
+from langchain_packline.stages import Compress, Gather, Select, Structure
 from langchain_packline.tracing import areport, report
 from packline import Context, Draft
 
@@ -57,6 +58,11 @@ class _Build(GatherSettings, SelectSettings, CompressSettings, Stage[PromptInput
         self._select = Select(config=config, relevance=self.relevance, token_counter=self.token_counter)
         self._structure = Structure()
         self._compress = Compress(config=config, summarizer=self.summarizer)
+
+    def _sharing(self, original: Options) -> Self:
+        if isinstance(original, _Build):
+            self._select._sharing(original._select)
+        return super()._sharing(original)
 
     def stages(self) -> RunnableSequence[Any, ChatPromptValue]:
         """The same as a chain of its stages."""
@@ -123,7 +129,7 @@ class ContextBuilder(_Build[ChatPromptValue]):
         A LangGraph checkpointer stores neither of them whole: in a state keep `prompt.to_messages()` and
         `context.to_dict()`.
         """
-        return ContextBuilderWithContext(**self.given())
+        return ContextBuilderWithContext(**self.given())._sharing(self)
 
     def _run(
         self, value: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import RunnableConfig
-from pydantic import PrivateAttr, SkipValidation
+from pydantic import PrivateAttr
 
 from langchain_packline.asked import packets_given
-from langchain_packline.models import counter_of, scorer_of, summarizer_of
+from langchain_packline.models import counter_of, summarizer_of
 from langchain_packline.options import STRICT
 from langchain_packline.passages import documents_of, packed
+from langchain_packline.scoring import Given, Scoring
 from langchain_packline.settings import PassageSettings
 from langchain_packline.tracing import aannounce, announce
-from packline import ConfigError, Context, Draft, Gathered, Relevance, Request, acompress, compress, gather
+from packline import ConfigError, Context, Draft, Gathered, Request, acompress, compress, gather
 from packline.attempt import threaded
 from packline.section import Order
 from packline.tokens import Counter
 
 __all__ = ["ContextCompressor"]
 
-Given = Annotated[Any, SkipValidation]
 
-
-class ContextCompressor(PassageSettings, BaseDocumentCompressor):
+class ContextCompressor(PassageSettings, Scoring, BaseDocumentCompressor):
     """Selects and shortens retrieved documents, so that their joined texts fit in `max_tokens`.
 
     Documents that stand whole come back as the same objects; a shortened one is a new `Document` with the
@@ -48,17 +47,14 @@ class ContextCompressor(PassageSettings, BaseDocumentCompressor):
 
     model_config = STRICT
 
-    relevance: Given = "lexical"
     token_counter: Given = None
     summarizer: Given = None
     separator: str = "\n\n"
     order: Order = "score"
-    _relevance: Relevance = PrivateAttr()
     _counter: Counter = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        self._relevance = scorer_of(self.relevance)
         self._counter = counter_of(self.token_counter)
         summarizer_of(self.summarizer, awaited=False)
 
@@ -101,7 +97,7 @@ class ContextCompressor(PassageSettings, BaseDocumentCompressor):
         gathered: Gathered = gather(Request.of(query, custom_packets=packets_given(documents, "documents")))
         return packed(
             gathered,
-            relevance=self._relevance,
+            relevance=self.scorer,
             counter=self._counter,
             config=self.settings(),
             separator=self.separator,

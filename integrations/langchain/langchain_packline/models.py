@@ -49,11 +49,7 @@ def _counter(given: object) -> Counter:
     return token_counter(given)
 
 
-def _scorer(given: object) -> Relevance:
-    return Semantic(given) if isinstance(given, Embeddings) else resolve_relevance(given)
-
-
-_counters, _scorers = _Remembered(_counter), _Remembered(_scorer)
+_counters = _Remembered(_counter)
 
 
 def counter_of(given: object) -> Counter:
@@ -65,11 +61,8 @@ def counter_of(given: object) -> Counter:
 
 
 def scorer_of(given: object) -> Relevance:
-    """The scorer for whatever `packline.ContextBuilder` takes, or for an embedding model.
-
-    It is one for all uses of the same, so that texts embedded before are not embedded again.
-    """
-    return _scorers(given)
+    """A scorer for whatever `packline.ContextBuilder` takes, or for an embedding model."""
+    return Semantic(given) if isinstance(given, Embeddings) else resolve_relevance(given)
 
 
 def summarizer_of(given: object, *, awaited: bool, config: RunnableConfig | None = None) -> Summarizer | None:

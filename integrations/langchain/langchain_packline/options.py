@@ -50,7 +50,15 @@ class Options(BaseModel):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other options, checked like any; pydantic's own would go on by the old ones."""
         copied = super().model_copy(deep=deep)
-        return type(self)(**{**copied.given(), **update}) if update else copied
+        return copied._with(update) if update else copied
+
+    def _with(self, options: Mapping[str, Any]) -> Self:
+        """The same with other options."""
+        return type(self)(**{**self.given(), **options})._sharing(self) if options else self
+
+    def _sharing(self, original: Options) -> Self:
+        """This copy, going on with what `original` has made and may use again."""
+        return self
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and isinstance(other, Options) and self.given() == other.given()

@@ -8,13 +8,17 @@ from typing import Annotated, Any
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableSerializable
 from langchain_core.runnables.config import RunnableConfig, ensure_config, patch_config, set_config_context
+from langchain_core.runnables.configurable import RunnableConfigurableFields
+from langchain_core.runnables.utils import AnyConfigurableField
 from pydantic import PrivateAttr, SkipValidation
 
 from langchain_packline.inputs import request_of
-from langchain_packline.models import counter_of, scorer_of
+from langchain_packline.models import counter_of
 from langchain_packline.options import STRICT
 from langchain_packline.passages import documents_of, packed
+from langchain_packline.scoring import Configurable, Given, Scoring
 from langchain_packline.settings import GatherSettings, PassageSettings
 from langchain_packline.sources import sources_of
 from langchain_packline.tracing import areport, report
@@ -22,7 +26,6 @@ from packline import (
     ConfigError,
     Draft,
     Gathered,
-    Relevance,
     Request,
     Source,
     acompress,
@@ -36,10 +39,8 @@ from packline.tokens import Counter
 
 __all__ = ["ContextRetriever"]
 
-Given = Annotated[Any, SkipValidation]
 
-
-class ContextRetriever(GatherSettings, PassageSettings, BaseRetriever):
+class ContextRetriever(GatherSettings, PassageSettings, Scoring, BaseRetriever):
     """Asks all sources at once and gives the best documents that fit in `max_tokens` together.
 
     Documents that stand whole are the very ones that a source gave; of several that say the same, the best is
@@ -58,20 +59,25 @@ class ContextRetriever(GatherSettings, PassageSettings, BaseRetriever):
 
     sources: Given = ()
     k: Annotated[int | None, SkipValidation] = None
-    relevance: Given = "lexical"
     token_counter: Given = None
     separator: str = "\n\n"
     order: Order = "score"
     _sources: tuple[Source, ...] = PrivateAttr()
-    _relevance: Relevance = PrivateAttr()
     _counter: Counter = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
         self._sources = sources_of(self.sources)
-        self._relevance = scorer_of(self.relevance)
         self._counter = counter_of(self.token_counter)
         _check_k(self.k)
+
+    def configurable_fields(
+        self, **kwargs: AnyConfigurableField
+    ) -> RunnableSerializable[str, list[Document]]:
+        """The same, with fields that a config may set for one call."""
+        configurable = super().configurable_fields(**kwargs)
+        assert isinstance(configurable, RunnableConfigurableFields)
+        return Configurable(default=self, fields=configurable.fields)
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
         """The documents for a question; `k` may be given for this call."""
@@ -124,7 +130,7 @@ class ContextRetriever(GatherSettings, PassageSettings, BaseRetriever):
     def _draft(self, gathered: Gathered, k: int | None) -> Draft:
         return packed(
             gathered,
-            relevance=self._relevance,
+            relevance=self.scorer,
             counter=self._counter,
             config=self.settings(),
             separator=self.separator,

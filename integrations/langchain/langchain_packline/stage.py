@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.load.serializable import SerializedConstructor, SerializedNotImplemented
 from langchain_core.runnables import RunnableConfig, RunnableSerializable
-from langchain_core.runnables.utils import AddableDict
+from langchain_core.runnables.configurable import RunnableConfigurableFields
+from langchain_core.runnables.utils import AddableDict, AnyConfigurableField
 from pydantic import BaseModel, RootModel, create_model
 
 from langchain_packline.dumping import plain
 from langchain_packline.options import STRICT, Options
+from langchain_packline.scoring import Configurable
 from packline import Draft, Gathered, Selection
 
 __all__ = ["Stage", "described"]
@@ -81,11 +83,11 @@ class Stage(Options, RunnableSerializable[Input, Output], Generic[Input, Output]
             async for output in self.astream(_whole(pieces), config, **options):
                 yield output
 
-    def _with(self, options: Mapping[str, Any]) -> Stage[Input, Output]:
-        """This Runnable with other options."""
-        if not options:
-            return self
-        return type(self)(**{**self.given(), **options})
+    def configurable_fields(self, **kwargs: AnyConfigurableField) -> RunnableSerializable[Input, Output]:
+        """The same, with fields that a config may set for one call."""
+        configurable = super().configurable_fields(**kwargs)
+        assert isinstance(configurable, RunnableConfigurableFields)
+        return Configurable(default=self, fields=configurable.fields)
 
     @property
     def InputType(self) -> Any:  # noqa: N802

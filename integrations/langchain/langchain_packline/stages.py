@@ -6,17 +6,18 @@ Awaited, what takes long is done in a thread, which sees the context variables: 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import RunnableConfig
-from pydantic import PrivateAttr, SkipValidation
+from pydantic import PrivateAttr
 
 from langchain_packline.inputs import PromptInput, arequest_of, request_of
-from langchain_packline.models import counter_of, scorer_of, summarizer_of
+from langchain_packline.models import counter_of, summarizer_of
 from langchain_packline.options import STRICT
 from langchain_packline.prompts import prompt_value
+from langchain_packline.scoring import Given, Scoring
 from langchain_packline.settings import CompressSettings, GatherSettings, SelectSettings, TemplateOption
 from langchain_packline.sources import sources_of
 from langchain_packline.stage import Stage
@@ -26,7 +27,6 @@ from packline import (
     Context,
     Draft,
     Gathered,
-    Relevance,
     Selection,
     Source,
     acompress,
@@ -40,8 +40,6 @@ from packline.attempt import threaded
 from packline.tokens import Counter
 
 __all__ = ["Compress", "Gather", "Select", "Structure"]
-
-Given = Annotated[Any, SkipValidation]
 
 
 class Gather(GatherSettings, Stage[PromptInput, Gathered]):
@@ -75,7 +73,7 @@ class Gather(GatherSettings, Stage[PromptInput, Gathered]):
         return await agather(request, sources=self._sources, timeout=timeout, strict=strict)
 
 
-class Select(SelectSettings, Stage[Gathered, Selection]):
+class Select(SelectSettings, Scoring, Stage[Gathered, Selection]):
     """Keep the best-scoring packets that fit in the budget.
 
     Args:
@@ -87,14 +85,11 @@ class Select(SelectSettings, Stage[Gathered, Selection]):
     _takes: ClassVar[Any] = Gathered
     _gives: ClassVar[Any] = Selection
 
-    relevance: Given = "lexical"
     token_counter: Given = None
-    _relevance: Relevance = PrivateAttr()
     _counter: Counter = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        self._relevance = scorer_of(self.relevance)
         self._counter = counter_of(self.token_counter)
 
     @property
@@ -104,7 +99,7 @@ class Select(SelectSettings, Stage[Gathered, Selection]):
 
     def _run(self, value: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig) -> Selection:
         _check(value, Gathered)
-        return select(value, relevance=self._relevance, counter=self._counter, config=self.settings())
+        return select(value, relevance=self.scorer, counter=self._counter, config=self.settings())
 
     async def _arun(
         self, value: Any, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig

@@ -1,0 +1,87 @@
+"""Scoring: what scores documents, shared by a Runnable and its copies and by nobody else.
+
+A scorer remembers the last pools of texts and the vectors of texts. LangChain makes a copy of a Runnable for
+each setting of a call, and that copy must embed nothing again; but what was remembered goes with the last of
+them, and no other builder in the process sees it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.configurable import RunnableConfigurableFields
+from langchain_core.runnables.utils import Input, Output
+from pydantic import PrivateAttr, SkipValidation
+
+from langchain_packline.models import scorer_of
+from langchain_packline.options import STRICT, Options
+from packline import Relevance
+
+__all__ = ["Configurable", "Given", "Scorers", "Scoring"]
+
+Given = Annotated[Any, SkipValidation]
+_LAST = 8  # scorers, for Runnables whose `relevance` is set for single calls
+
+
+class Scorers:
+    """The last scorers of one Runnable and its copies: one for each thing that was given as `relevance`.
+
+    Found by identity, since many models have no hash; a name by what it is.
+    """
+
+    def __init__(self) -> None:
+        self._made: list[tuple[object, Relevance]] = []
+
+    def of(self, given: object) -> Relevance:
+        for other, made in self._made:
+            if other is given or (isinstance(given, str) and other == given):
+                return made
+        made = scorer_of(given)
+        self._made = [*self._made, (given, made)][-_LAST:]
+        return made
+
+
+class Scoring(Options):
+    """What scores documents.
+
+    Args:
+        relevance: As in `packline.ContextBuilder`; any LangChain embedding model will do, too.
+    """
+
+    model_config = STRICT
+
+    relevance: Given = "lexical"
+    _scorers: Scorers = PrivateAttr(default_factory=Scorers)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse at once what cannot score."""
+        super().model_post_init(context)
+        self._scorers.of(self.relevance)
+
+    @property
+    def scorer(self) -> Relevance:
+        """What scores."""
+        return self._scorers.of(self.relevance)
+
+    def _sharing(self, original: Options) -> Self:
+        if isinstance(original, Scoring):
+            self._scorers = original._scorers
+        return super()._sharing(original)
+
+
+class Configurable(RunnableConfigurableFields[Input, Output]):
+    """Something of packline with fields that a config sets; copies of LangChain's own share nothing."""
+
+    def _prepare(
+        self, config: RunnableConfig | None = None
+    ) -> tuple[Runnable[Input, Output], RunnableConfig]:
+        runnable, config = super()._prepare(config)
+        if isinstance(runnable, Options) and isinstance(self.default, Options):
+            runnable._sharing(self.default)
+        return runnable, config
+
+    @classmethod
+    def lc_id(cls) -> list[str]:
+        """That of LangChain's own, which is what is read again."""
+        return RunnableConfigurableFields.lc_id()
