@@ -16,7 +16,7 @@ from llama_index.core.memory import BaseMemoryBlock
 
 from llama_index_packline.counting import counter_of
 from llama_index_packline.events import ContextEvent, dispatcher
-from llama_index_packline.options import Options, checked_setting, scorer
+from llama_index_packline.options import Options, checked_setting
 from packline import Context, ContextConfig, Draft, Gathered, acompress, select, structure
 from packline.attempt import threaded
 from packline.conversation import read_message, turns
@@ -77,7 +77,7 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
         config = ContextConfig(max_tokens=self.max_tokens, min_relevance=self.min_relevance)
         selection = select(
             Gathered(request=request, packets=packets, names=(self.name,) * len(packets)),
-            relevance=scorer(self.relevance),
+            relevance=self._scorers.of(self.relevance),
             counter=counter_of(self.token_counter),
             config=Passages.config(config, separator="\n"),
         )

@@ -5,29 +5,27 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any, ParamSpec
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import (
     BaseModel,
     ConfigDict,
+    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
 )
 
 from llama_index_packline.counting import counter_of
+from llama_index_packline.scoring import Scorers, scorer
 from packline import ConfigError, ContextConfig
 from packline.options import check_names
-from packline.relevance import Relevance, Semantic, resolve_relevance
 
-__all__ = ["Options", "checked_setting", "checks_names", "scorer"]
+__all__ = ["Options", "checked_setting", "checks_names"]
 
 P = ParamSpec("P")
 
-_REMEMBERED = 8  # scorers, with the vectors that they keep
-_OF_MODELS: list[tuple[BaseEmbedding, Relevance]] = []
 _WHOLE = "a whole number from 1, such as budget_for(llm) gives"
 
 
@@ -42,6 +40,7 @@ class Options(BaseModel):
 
     relevance: Any = "lexical"
     token_counter: Any = None
+    _scorers: Scorers = PrivateAttr(default_factory=Scorers)
 
     def __init__(self, **options: Any) -> None:
         check_names(type(self).__name__, options, list(type(self).model_fields))
@@ -103,30 +102,6 @@ def checked_setting(value: Any, info: ValidationInfo) -> Any:
     """`value`, checked as the core does it, before anything is converted: "3000" is no number of tokens."""
     ContextConfig().replace(**{str(info.field_name): value})
     return value
-
-
-def scorer(spec: object) -> Relevance:
-    """The scorer for whatever `packline.ContextBuilder` takes, or for an embedding model.
-
-    For a name, and for a model, it is one for all, so that texts embedded before are not embedded again.
-    """
-    if isinstance(spec, BaseEmbedding):
-        return _model_scorer(spec)
-    return _named_scorer(spec) if isinstance(spec, str) else resolve_relevance(spec)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _named_scorer(name: str) -> Relevance:
-    return resolve_relevance(name)
-
-
-def _model_scorer(model: BaseEmbedding) -> Relevance:
-    known = next((scores for other, scores in _OF_MODELS if other is model), None)  # models have no hash
-    if known is None:
-        known = Semantic(model)
-        _OF_MODELS.append((model, known))
-        del _OF_MODELS[:-_REMEMBERED]
-    return known
 
 
 def _refusal(error: ValidationError) -> ConfigError:

@@ -28,7 +28,7 @@ from llama_index_packline.nodes import (
     packets_of_nodes,
     used_nodes,
 )
-from llama_index_packline.options import Options, checked_setting, scorer
+from llama_index_packline.options import Options, checked_setting
 from packline import ConfigError, Context, ContextConfig, Gathered, compress, select, structure
 from packline.attempt import threaded
 from packline.config import RecencyMode
@@ -186,7 +186,7 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
             return textless, None
         selection = select(
             self._gathered(texts, question),
-            relevance=scorer(self.relevance),
+            relevance=self._scorers.of(self.relevance),
             counter=counter_of(self.token_counter),
             config=self._config(),
         )

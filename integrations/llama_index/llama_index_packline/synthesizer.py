@@ -24,8 +24,9 @@ from llama_index.core.types import RESPONSE_TEXT_TYPE
 from llama_index_packline.answers import aask, apieces, ask, pieces
 from llama_index_packline.events import dispatcher
 from llama_index_packline.nodes import DATE_KEYS, Dates, checked_mode, question_of, used_nodes
-from llama_index_packline.options import checks_names, scorer
+from llama_index_packline.options import checks_names
 from llama_index_packline.packing import Packing
+from llama_index_packline.scoring import scorer
 from llama_index_packline.sources import sources_of
 from packline import ConfigError, Context, ContextConfig
 from packline.compression import Summarizer
