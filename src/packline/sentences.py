@@ -25,7 +25,8 @@ _END = regex.compile(
 )
 _PLACES = regex.compile(rf"(?:(?<=[，、：\s\x1c-\x1f])|(?<=[,;])(?!\d)){_WHOLE}(?!{_SPACE})", regex.VERSION1)
 _CLUSTER = regex.compile(r"[\uD800-\uDBFF][\uDC00-\uDFFF]|\X")
-_PLAIN = regex.compile(r"(?<=\p{GCB=Other})(?=\p{GCB=Other})", regex.VERSION1)  # always between two clusters
+# Always between two clusters, and not within a surrogate pair.
+_PLAIN = regex.compile(r"(?<=\p{GCB=Other})(?=[\p{GCB=Other}--\uDC00-\uDFFF])", regex.VERSION1)
 _ITEM = regex.compile(rf"(?:^|[{_BREAKS}])[^\S{_BREAKS}]*+\d++$", regex.VERSION1)
 _BREAK = regex.compile(rf"[{_BREAKS}]", regex.VERSION1)
 _LAST_WORD = regex.compile(r"(?:^|[\s(\[\"'“‘])([\p{L}.]++)$", regex.VERSION1)

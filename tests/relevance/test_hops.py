@@ -92,8 +92,7 @@ def test_a_title_that_is_a_part_of_the_best_passage_s_title_is_not_mentioned_by_
 
     best, *parts = scores("Who directed Night Train?", *texts)[:3]
 
-    assert parts == scores("Who directed Night Train?", *texts, linked=0)[1:3]
-    assert best > max(parts)
+    assert max(parts) < 0.9 * best
 
 
 def test_another_passage_with_the_title_of_the_best_one_is_lifted():

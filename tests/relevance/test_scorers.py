@@ -404,6 +404,36 @@ def test_a_function_word_that_is_rare_in_the_pool_does_not_outweigh_the_subject(
     assert scores.argmax() == 1
 
 
+def test_a_function_word_does_not_outweigh_common_subjects():
+    pool = evidence(
+        "Release 4 fixes a typo in the docs", *(f"Release {n} changed part {n}" for n in range(5, 12))
+    )
+
+    scores = Lexical().scores("What changed in the release?", pool)
+
+    assert scores[0] < scores[1:].min()
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        (
+            "What changed in release 2.3.1?",
+            "Release 2.3.1 changed it",
+            ["Release 3.1.2 changed it", "Release 1.2.3 changed it"],
+        ),
+        ("What is 10.0.12.0?", "10.0.12.0 is a host", ["10.0.0.12 is a host", "12.10.0.0 is a host"]),
+        ("Who paid on 05/12/2024?", "05/12/2024 paid", ["12/05/2024 paid", "2024/05/12 paid"]),
+    ],
+)
+def test_the_numbers_of_a_version_a_date_or_an_address_count_in_their_order(question, right, wrong):
+    pool = evidence(*wrong, right)
+
+    scores = Lexical(spread=NOTHING).scores(question, pool)
+
+    assert scores[-1] > scores[:-1].max()
+
+
 def test_a_question_of_function_words_alone_goes_by_them():
     pool = evidence("It was he.", "Tea at nine.")
 

@@ -6,18 +6,22 @@ with k1 = 1.5 and b = 0.6. Rarity is (idf / largest idf) squared, as in the cosi
 that words which stand everywhere weigh next to nothing. Function words ("which", "the") weigh a tenth beside
 others, since a small pool does not show how common they are. Half of the score counts exact words, half
 counts words with the same first five characters, a stemmer for any language ("painting" finds "painted").
+Numbers of a version, a date or an address ("2.3.1") count once more for each two that stand side by side.
 The characters and pairs that stand for words in scripts without spaces keep their plain idf: half of all
 pairs straddle two words, so that their rarity says less.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 from packline.relevance.function_words import function_words
+from packline.relevance.phrases import texts_with
 from packline.relevance.pool import Pool
 from packline.relevance.rarity import rarity
 from packline.relevance.words import WordIndex, is_gram, words
@@ -28,6 +32,8 @@ K1, B = 1.5, 0.6
 PREFIX = 5
 FEW = 10
 GRAMMAR = 0.1
+
+_CODE = regex.compile(r"\p{N}+(?:[.:/_-]\p{N}+)+")
 
 Weights: TypeAlias = NDArray[np.float64]
 
@@ -60,19 +66,36 @@ def bm25(question: str, pool: Pool) -> Matches:
     alike = counts[:, len(asked) :]
     for place, stem in enumerate(stems):
         alike[:, kinds.index(stem)] += exact[:, place]
-    by_word, _ = _weighed(exact, asked, norm)
-    by_stem, share = _weighed(alike, kinds, norm)
+    codes, together = _codes(question, index)
+    by_word, _ = _weighed(np.hstack([exact, together]), [*asked, *codes], norm)
+    by_stem, share = _weighed(np.hstack([alike, together]), [*kinds, *codes], norm)
     return Matches((by_word + by_stem) / 2, share)
+
+
+def _codes(question: str, index: WordIndex) -> tuple[list[str], NDArray[np.float32]]:
+    """Neighbouring numbers of versions, dates and addresses in the question, and which texts have them so.
+
+    Returns:
+        The pairs, such as "2.3" and "3.1" of "2.3.1", and one column for each: 1 where a text has it.
+    """
+    pairs: dict[str, tuple[int, int]] = {}
+    for code in _CODE.findall(question):
+        for pair in pairwise(words(code)):
+            first, second = map(index.number, pair)
+            if first is not None and second is not None:
+                pairs[".".join(pair)] = first, second
+    together = np.zeros((len(index), len(pairs)), np.float32)
+    if pairs:
+        together[texts_with(list(pairs.values()), index)] = 1.0
+    return list(pairs), together
 
 
 def _weighed(counts: NDArray[np.float32], names: list[str], norm: Weights) -> tuple[Weights, float]:
     texts = len(counts)
-    weight = rarity(np.count_nonzero(counts, axis=0), texts)
+    containing = np.count_nonzero(counts, axis=0)
+    weight = rarity(containing, texts)
     weight = np.where([is_gram(name) for name in names], weight, weight**2)
-    grammar = function_words(names)
-    said = np.array([GRAMMAR if name in grammar else 1.0 for name in names])
-    if (said == GRAMMAR).all():  # "who was it": then these are all there is to go by
-        said[:] = 1.0
+    said = _said(names, np.where(containing > 0, weight, 0.0))
     weight = weight * said
     found = np.flatnonzero(counts.any(axis=1))
     tf = counts[found]
@@ -82,6 +105,15 @@ def _weighed(counts: NDArray[np.float32], names: list[str], norm: Weights) -> tu
     alike = (texts * weight + FEW * said) / (texts + FEW)
     share = ((tf > 0) @ alike).max(initial=0.0) / alike.sum()
     return scores, float(min(share, 1.0))
+
+
+def _said(names: list[str], found: Weights) -> Weights:
+    """What words count beside their rarity: a function word a tenth of the weightiest other that is found."""
+    grammar = function_words(names)
+    others = np.array([name not in grammar for name in names])
+    if not others.any():  # "who was it": then these are all there is to go by
+        return np.ones(len(names))
+    return np.where(others, 1.0, GRAMMAR * (found[others].max() or 1.0))
 
 
 def _stem(word: str) -> str:

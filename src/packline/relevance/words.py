@@ -1,8 +1,8 @@
 """Words of a text in any script, and a pool of texts as one array of word numbers.
 
 Where a script parts its words by spaces a word is a run of letters, digits and combining marks (`\\w` would
-cut Hindi words at their vowel signs). Where it does not (Chinese, Japanese, Thai, ...) a run is read as its
-characters and its overlapping pairs.
+cut Hindi words at their vowel signs). Where it does not (Chinese, Japanese, Thai, ...), and in Korean, where
+particles are written to the noun, a run is read as its characters and its overlapping pairs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["WordIndex", "is_gram", "words"]
 
 _UNSPACED = (
     r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}"
-    r"\p{Script=Myanmar}\p{Script=Tibetan}ー々"
+    r"\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Hangul}ー々"
 )
 _RUNS = regex.compile(
     rf"([{_UNSPACED}][{_UNSPACED}\p{{M}}]*)|((?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}])+)"
