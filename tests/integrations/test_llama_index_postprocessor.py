@@ -32,6 +32,7 @@ from llama_index.core.schema import (
 from llama_index_packline import BundledEmbedding, ContextEvent, ContextPostprocessor, collect_contexts
 
 from packline import ConfigError, token_counter
+from packline.relevance import Reranked
 
 NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 
@@ -509,6 +510,44 @@ def test_an_embedding_model_scores_and_embeds_no_text_twice():
     assert found[0] == found[1]
     assert found[0][0] is nodes[1]
     assert sorted(model.texts) == sorted(n.node.text for n in nodes)
+
+
+def backwards(question: str, texts: list[str]) -> list[float]:
+    """A reranker that puts the last text in the alphabet first."""
+    return [float(sorted(texts).index(text)) for text in texts]
+
+
+@pytest.mark.parametrize("relevance", ["hybrid", BundledEmbedding(), lambda query, packets: [0.1, 0.9]])
+def test_a_relevance_that_is_given_is_used_though_the_nodes_have_scores(relevance: object):
+    nodes = [node("Profits rose by a tenth.", 0.9), node("Fish swim in the sea.", 0.1)]
+
+    assert chosen(nodes, "What do fish do?", relevance=relevance)[0] is nodes[1]
+    assert chosen(nodes, "What do fish do?", relevance=relevance, scores="rank")[0] is nodes[0]
+    assert chosen(nodes, "What do fish do?")[0] is nodes[0]
+
+
+def test_a_reranker_reranks_what_a_retriever_has_scored():
+    nodes = [node("A fish does fish.", 0.9), node("Of fish, one does.", 0.5), node("Some are fish.", 0.1)]
+
+    result = chosen(nodes, "What do fish do?", relevance=Reranked(backwards))
+
+    assert result == nodes[::-1]
+
+
+def test_without_a_question_the_retrievers_order_holds_whatever_scores():
+    nodes = [node("Low.", 0.1), node("High.", 0.9)]
+
+    assert chosen(nodes, None, relevance="hybrid") == nodes[::-1]
+
+
+def test_a_relevance_means_the_same_after_it_is_written_out_and_read_again():
+    nodes = [node("Profits rose by a tenth.", 0.9), node("Fish swim in the sea.", 0.1)]
+    asked = {"query_str": "What do fish do?"}
+
+    for made in (ContextPostprocessor(), ContextPostprocessor(relevance="lexical")):
+        again = ContextPostprocessor.from_dict(made.to_dict())
+
+        assert again.postprocess_nodes(nodes, **asked) == made.postprocess_nodes(nodes, **asked)
 
 
 # --- options ---

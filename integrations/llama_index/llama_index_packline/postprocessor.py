@@ -29,6 +29,7 @@ from llama_index_packline.nodes import (
     used_nodes,
 )
 from llama_index_packline.options import Options, checked_setting
+from llama_index_packline.scoring import scorer
 from packline import ConfigError, Context, ContextConfig, Gathered, compress, select, structure
 from packline.attempt import threaded
 from packline.config import RecencyMode
@@ -70,9 +71,12 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
             the best), "scaled" (as they are if all lie in [0, 1], else in proportion), "distance" (lower is
             better), "raw" (relevance in [0, 1]), "ignore" (all nodes are scored anew), or a callable from
             score to relevance; see `packline.scores.relevance_of`. A score of None means unknown: that node
-            is scored by `relevance`. NaN is never better than a score.
-        relevance: How nodes without a score are scored: "lexical", "semantic", "hybrid", "jaccard", an
-            embedding model, or anything with `scores(query, packets)`.
+            is scored by `relevance`. NaN is never better than a score. None: "ignore" where `relevance` is
+            given and there is a question, else "rank".
+        relevance: What scores the nodes: "lexical", "semantic", "hybrid", "jaccard", an embedding model, a
+            cross-encoder, or anything else that `packline.ContextBuilder` takes. With `scores` given too, it
+            is asked for the nodes that have no score. None: the retriever's order holds, and nodes without a
+            score are scored by "lexical".
         min_relevance: Nodes below this, in [0, 1], are dropped even if there is room.
         dates: Metadata keys, of which the first that holds a date counts, or a callable from a node to its
             date. ISO dates, datetimes, epoch seconds and milliseconds and Chinese dates are read.
@@ -97,7 +101,8 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
 
     max_tokens: int = 3000
     metadata_mode: MetadataMode = MetadataMode.LLM
-    scores: Any = "rank"
+    scores: Any = None
+    relevance: Any = None
     min_relevance: float = 0.0
     dates: Any = DATE_KEYS
     recency: RecencyMode = "asked"
@@ -134,7 +139,15 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
     @field_validator("scores", mode="after")
     @classmethod
     def _checked_scores(cls, value: Any) -> Any:
-        check_policy("scores", value)
+        if value is not None:
+            check_policy("scores", value)
+        return value
+
+    @field_validator("relevance", mode="after")
+    @classmethod
+    def _checked_relevance(cls, value: Any) -> Any:
+        if value is not None:
+            scorer(value)
         return value
 
     @field_validator("dates", mode="after")
@@ -186,7 +199,7 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
             return textless, None
         selection = select(
             self._gathered(texts, question),
-            relevance=self._scorers.of(self.relevance),
+            relevance=self._scorers.of("lexical" if self.relevance is None else self.relevance),
             counter=counter_of(self.token_counter),
             config=self._config(),
         )
@@ -197,9 +210,10 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
         return [*used_nodes(in_order), *textless], context
 
     def _gathered(self, nodes: Sequence[NodeWithScore], question: str) -> Gathered:
-        packets = packets_of_nodes(
-            nodes, metadata_mode=self.metadata_mode, scores=self.scores, dates=self.dates
-        )
+        scores = self.scores
+        if scores is None:
+            scores = "rank" if self.relevance is None or not question else "ignore"
+        packets = packets_of_nodes(nodes, metadata_mode=self.metadata_mode, scores=scores, dates=self.dates)
         if not question:  # there is nothing to score by, so what has no score is as good as the best
             packets = tuple(
                 dataclasses.replace(packet, relevance_score=1.0) if packet.relevance_score is None else packet

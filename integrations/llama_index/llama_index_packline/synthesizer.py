@@ -50,10 +50,11 @@ class ContextSynthesizer(BaseSynthesizer):
             Its last turns are kept, the others compete; a question that is its last message stands once.
         system_instructions: The application's instructions.
         state: Where the task stands; see `ContextBuilder.build`.
-        scores: What the scores of the engine's nodes say; see `packline.scores.relevance_of`. "ignore" scores
-            them anew, on one scale with all other candidates. Where all of them are to stand, as the answers
-            of a sub-question engine are, set `min_relevance=0` in `config`.
-        relevance: As in `ContextBuilder`, or an embedding model.
+        scores: What the scores of the engine's nodes say; see `packline.scores.relevance_of`. "ignore", the
+            default, lets `relevance` score them, on one scale with all other candidates. Where all are
+            to stand, as the answers of a sub-question engine are, set `min_relevance=0` in `config`.
+        relevance: What scores the candidates, as in `packline.ContextBuilder`, or an embedding model. With
+            other `scores` than "ignore", nodes that have a score keep it.
         metadata_mode: Which metadata stand before the text of a node. Texts that differ only in what their
             metadata say are not taken for duplicates.
         dates: Metadata keys, of which the first that holds a date counts; or a callable from a node to its
