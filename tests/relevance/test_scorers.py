@@ -165,7 +165,30 @@ def test_a_named_speaker_s_turns_come_first():
     assert scores[1] / scores[0] > without[1] / without[0]
 
 
-@pytest.mark.parametrize("when", ["on 3 June, 2023", "on June 3", "in June 2023", "on 2023-06-03"])
+def test_a_speaker_is_named_by_a_part_of_the_name_that_nobody_else_has():
+    pool = turns("We launch soon.", role="Ann Lopez") + turns("We launch soon.", role="Bo Lopez")
+    scorer = Lexical(spread=replace(NOTHING, speaker=1))
+
+    of_ann = scorer.scores("What does Ann say about when we launch?", pool)
+    of_both = scorer.scores("What does Lopez say about when we launch?", pool)
+
+    assert of_ann[0] / of_ann[1] > 1.2
+    assert of_both[0] == of_both[1]
+
+
+def test_the_roles_of_a_chat_name_nobody():
+    pool = turns("The crash was reported.", role="assistant") + turns("The crash was reported.", role="user")
+
+    scores = Lexical(spread=replace(NOTHING, speaker=1)).scores("Which user reported the crash?", pool)
+    plain = Lexical(spread=NOTHING).scores("Which user reported the crash?", pool)
+
+    assert scores.tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize(
+    "when",
+    ["on 3 June, 2023", "on June 3", "in June 2023", "on 2023-06-03", "am 3. Juni 2023", "en junio de 2023"],
+)
 def test_what_is_dated_as_the_question_says_comes_first(when):
     pool = [
         ContextPacket("a marathon", timestamp=START - timedelta(days=90), kind=Kind.MEMORY),

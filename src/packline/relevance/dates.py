@@ -21,20 +21,40 @@ FADING_DAYS = 7.0
 
 _EPOCH = date(1970, 1, 1)
 
-_MONTHS = {name.casefold(): n for n, name in enumerate(calendar.month_name) if name}
-_MONTHS |= {name.casefold(): n for n, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
+# In English with short forms, German, French (but for "mars", a planet too), Spanish and Russian.
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        """january jan januar janvier enero января январе
+        february feb februar février fevrier febrero февраля феврале
+        march mar märz maerz marzo марта марте
+        april apr avril abril апреля апреле
+        may mai mayo мая мае
+        june jun juni juin junio июня июне
+        july jul juli juillet julio июля июле
+        august aug août aout agosto августа августе
+        september sep sept septembre septiembre сентября сентябре
+        october oct oktober okt octobre octubre октября октябре
+        november nov novembre noviembre ноября ноябре
+        december dec dezember dez décembre decembre diciembre декабря декабре""".splitlines(),
+        start=1,
+    )
+    for name in names.split()
+}
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
+_BEFORE = "in|during|of|since|until|by|last|this|early|mid|late|end of|im|seit|en|depuis|desde|в"
 _FORMS = [
     regex.compile(form, regex.IGNORECASE)
     for form in (
         rf"(?<!\d){_YEAR}[-/.](?P<month>0?[1-9]|1[0-2])(?:[-/.]{_DAY})?(?!\d)",
         rf"{_YEAR}\s?[年년]\s?(?:(?P<month>1[0-2]|0?[1-9])\s?[月월]\s?(?:{_DAY}\s?[日号號일])?)?",
-        rf"\b{_DAY}(?:st|nd|rd|th)?(?:\s+of)?\s+{_MONTH}\b(?:,?\s+{_YEAR}\b)?",
+        rf"(?<![\d.]){_DAY}\.\s?(?P<month>1[0-2]|0?[1-9])\.\s?{_YEAR}(?!\d)",
+        rf"\b{_DAY}(?:st|nd|rd|th|er|\.)?(?:\s+(?:of|de))?\s+{_MONTH}\b(?:,?(?:\s+del?)?\s+{_YEAR}\b)?",
         rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?\b(?!\d)(?:,?\s+{_YEAR}\b)?",
-        rf"\b{_MONTH},?(?:\s+of)?\s+{_YEAR}\b",
-        rf"\b(?:in|during|of|since|until|by|last|this|early|mid|late|end of)[\s-]+{_MONTH}\b",
+        rf"\b{_MONTH},?(?:\s+(?:of|del?))?\s+{_YEAR}\b",
+        rf"\b(?:{_BEFORE})[\s-]+{_MONTH}\b",
         rf"(?<![\d.-]){_YEAR}(?![\d.-])",
     )
 ]
@@ -49,7 +69,8 @@ class NamedDate(NamedTuple):
 
 
 def dates_in(text: str) -> list[NamedDate]:
-    """The dates that a text names, in their order.
+    """The dates that a text names, in their order: in figures with the year or the day first, and with the
+    names of months in English, German, French, Spanish and Russian.
 
     >>> [tuple(named) for named in dates_in("Did they meet on June 3rd, 2023 or in August?")]
     [(2023, 6, 3), (None, 8, None)]

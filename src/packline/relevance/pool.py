@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
@@ -30,6 +30,10 @@ PAUSE = timedelta(hours=6)
 
 TITLE_LENGTH = 80
 """A first line with more characters is no title."""
+
+_CHAT_ROLES = frozenset({"user", "assistant", "system", "tool", "human", "ai", "function", "developer"})
+
+_NAME_LENGTH = 3  # characters, from which on a word of a role names it alone
 
 _REMEMBERED = 256  # packets whose names are kept: the best ones are often the same
 
@@ -82,13 +86,23 @@ class Pool:
         return np.array([np.nan if time is None else time.timestamp() for time in times]) / 86_400
 
     @cached_property
-    def speakers(self) -> dict[str, tuple[frozenset[str], NDArray[np.intp]]]:
-        """The words of each role's name, and the packets that it speaks."""
+    def speakers(self) -> dict[str, tuple[list[frozenset[str]], NDArray[np.intp]]]:
+        """The names of each speaker, as sets of words, and the packets that it speaks.
+
+        The whole role, and each longer word that no other role has: "Maria" names Maria Lopez where there is
+        no other Maria. The roles of a chat name nobody.
+        """
         spoken: dict[str, list[int]] = {}
         for place, role in enumerate(self.roles):
-            if role:
+            if role and role not in _CHAT_ROLES:
                 spoken.setdefault(role, []).append(place)
-        return {role: (frozenset(words(role)), np.array(places)) for role, places in spoken.items()}
+        held = Counter(word for role in spoken for word in set(words(role)))
+        speakers = {}
+        for role, places in spoken.items():
+            own = [word for word in words(role) if held[word] == 1 and len(word) >= _NAME_LENGTH]
+            names = [frozenset(words(role)), *(frozenset([word]) for word in own)]
+            speakers[role] = names, np.array(places)
+        return speakers
 
     @cached_property
     def stretches(self) -> Stretches:

@@ -118,8 +118,8 @@ class Spread:
     def _to_speakers(self, question: str, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
         asked = set(words(question))
         spread = scores.copy()
-        for name, turns in pool.speakers.values():
-            if name and name <= asked:
+        for names, turns in pool.speakers.values():
+            if any(name and name <= asked for name in names):
                 spread[turns] *= 1 + self.speaker
         return spread
 
