@@ -6,6 +6,7 @@ import math
 import pickle
 import tomllib
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -222,13 +223,14 @@ def test_a_budget_may_depend_on_the_question():
 
 
 @pytest.mark.parametrize("tokens", [0, -1, 2.5, None, True, "9"])
-def test_a_callable_budget_must_give_a_whole_number_from_1(tokens: object):
+def test_a_callable_budget_must_give_a_whole_number_from_1_or_a_share(tokens: object):
     config = ContextConfig(max_tokens=lambda question: tokens)  # type: ignore[arg-type, return-value]
+    expected = "a whole number from 1, or a share of context_window above 0 and below 1"
 
     with pytest.raises(ConfigError) as raised:
         config.budget("why")
 
-    assert str(raised.value) == f"max_tokens(question) must be a whole number from 1, got {tokens!r}"
+    assert str(raised.value) == f"max_tokens(question) must be {expected}, got {tokens!r}"
 
 
 def test_a_config_is_frozen_takes_keywords_only_and_pickles():
@@ -250,3 +252,40 @@ def test_max_tokens_may_be_a_share_of_the_models_window():
 def test_a_share_of_a_window_needs_the_window():
     with pytest.raises(ConfigError, match="context_window must be given where max_tokens is a share"):
         ContextConfig(max_tokens=0.25)
+
+
+def test_a_callable_budget_may_give_a_share_of_the_models_window():
+    config = ContextConfig(max_tokens=lambda question: 0.25, context_window=8192)
+
+    assert config.budget("Why?") == 2048
+    with pytest.raises(
+        ConfigError, match=r"context_window must be given where max_tokens\(question\) is a share of it"
+    ):
+        config.replace(context_window=None).budget("Why?")
+
+
+def test_a_share_that_leaves_no_token_is_refused_at_the_door():
+    with pytest.raises(
+        ConfigError, match=r"max_tokens must be at least one token of context_window, 100, got 0\.001"
+    ):
+        ContextConfig(max_tokens=0.001, context_window=100)
+    assert ContextConfig(max_tokens=0.01, context_window=100).budget("Why?") == 1
+
+
+@pytest.mark.parametrize("whole", [np.int64, np.int32, np.uint8])
+def test_a_whole_number_of_numpy_is_a_whole_number_and_kept_as_pythons(whole: type):
+    config = ContextConfig(
+        max_tokens=whole(100), context_window=whole(200), recent_turns=whole(2), message_overhead=whole(3)
+    )
+    kept = (config.max_tokens, config.context_window, config.recent_turns, config.message_overhead)
+
+    assert kept == (100, 200, 2, 3)
+    assert [type(number) for number in kept] == [int] * 4
+    assert type(ContextConfig(max_tokens=lambda question: whole(9)).budget("Why?")) is int
+
+
+@pytest.mark.parametrize("real", [np.float64, np.float32, np.float16])
+def test_a_share_of_numpy_is_a_share_and_kept_as_pythons(real: type):
+    config = ContextConfig(max_tokens=real(0.25), context_window=100)
+
+    assert (type(config.max_tokens), config.budget("Why?")) == (float, 25)

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 from packline.errors import ConfigError
@@ -36,9 +37,9 @@ class ContextConfig:
 
     Args:
         max_tokens: Upper limit of the finished prompt, in tokens of the counter: a whole number; or a share
-            of `context_window`, above 0 and below 1; or a callable that gives it for a question.
-        context_window: Tokens that the model takes, a whole number from 1. Only a `max_tokens` that is a
-            share of it needs and uses it. None: not known.
+            of `context_window`, above 0 and below 1; or a callable that gives either for a question.
+        context_window: Tokens that the model takes, a whole number from 1. Only a `max_tokens` that is or
+            gives a share of it needs and uses it. None: not known.
         reserve_ratio: Share of `max_tokens`, in [0, 1), kept for instructions, question and skeleton. They
             may use more; scored packets may use `max_tokens - max(reserve, what the fixed parts need)`.
         min_relevance: Packets with a relevance below this, in [0, 1], are dropped whatever their recency. The
@@ -83,7 +84,7 @@ class ContextConfig:
     packline.errors.ConfigError: max_tokens must be a whole number from 1, ..., or a callable, got -5
     """
 
-    max_tokens: int | float | Callable[[str], int] = 3000
+    max_tokens: int | float | Callable[[str], int | float] = 3000
     context_window: int | None = None
     reserve_ratio: float = 0.2
     min_relevance: float = 0.05
@@ -116,7 +117,7 @@ class ContextConfig:
         for name in ("half_life_days", "source_timeout"):
             _check_number(name, getattr(self, name), "above 0", lambda v: 0 < v < math.inf)
         for name in ("recent_turns", "message_overhead"):
-            _check_whole(name, getattr(self, name), 0, "a whole number from 0")
+            self._set(name, _whole(name, getattr(self, name), 0, "a whole number from 0"))
         for name in ("enable_compression", "merge_duplicates", "shorten_question", "strict"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(name, getattr(self, name), "True or False")
@@ -127,14 +128,28 @@ class ContextConfig:
             raise ConfigError("template", self.template, "a Template")
 
     def _check_budget(self) -> None:
-        if self.context_window is not None:
-            _check_whole("context_window", self.context_window, 1, "a whole number from 1, or None")
-        if isinstance(self.max_tokens, float) and 0 < self.max_tokens < 1:
-            if self.context_window is None:
-                raise ConfigError("context_window", None, "given where max_tokens is a share of it")
-        elif not callable(self.max_tokens):
+        if (window := self.context_window) is not None:
+            self._set("context_window", _whole("context_window", window, 1, "a whole number from 1, or None"))
+        if not callable(self.max_tokens):
             expected = "a whole number from 1, a share of context_window above 0 and below 1, or a callable"
-            _check_whole("max_tokens", self.max_tokens, 1, expected)
+            tokens = self._tokens("max_tokens", self.max_tokens, expected)
+            self._set("max_tokens", _share(self.max_tokens) or tokens)
+
+    def _set(self, name: str, value: int | float) -> None:
+        """Keep a number as Python's own, whatever counted it: one of numpy is no JSON."""
+        object.__setattr__(self, name, value)
+
+    def _tokens(self, name: str, given: object, expected: str) -> int:
+        """The tokens that `given` says, as a whole number or as a share of the window."""
+        share = _share(given)
+        if share is None:
+            return _whole(name, given, 1, expected)
+        if self.context_window is None:
+            raise ConfigError("context_window", None, f"given where {name} is a share of it")
+        tokens = int(share * self.context_window)
+        if tokens < 1:
+            raise ConfigError(name, given, f"at least one token of context_window, {self.context_window}")
+        return tokens
 
     @classmethod
     def book(cls, *, max_tokens: int = 3000) -> ContextConfig:
@@ -171,17 +186,17 @@ class ContextConfig:
         """`max_tokens` for `question`.
 
         Raises:
-            ConfigError: The callable gave something that is not a whole number from 1.
+            ConfigError: The callable gave neither a whole number from 1 nor a share of `context_window`.
+
+        >>> by_question = lambda question: 0.5 if "all" in question else 900
+        >>> config = ContextConfig(max_tokens=by_question, context_window=8192)
+        >>> config.budget("Who are they all?"), config.budget("Who?")
+        (4096, 900)
         """
         if not callable(self.max_tokens):
-            return (
-                int(self.max_tokens * (self.context_window or 1))
-                if self.max_tokens < 1
-                else int(self.max_tokens)
-            )
-        tokens = self.max_tokens(question)
-        _check_whole("max_tokens(question)", tokens, 1, "a whole number from 1")
-        return tokens
+            return self._tokens("max_tokens", self.max_tokens, "a number of tokens")
+        expected = "a whole number from 1, or a share of context_window above 0 and below 1"
+        return self._tokens("max_tokens(question)", self.max_tokens(question), expected)
 
 
 def _sections(template: Mapping[str, Any]) -> dict[str, object]:
@@ -196,9 +211,16 @@ def _sections(template: Mapping[str, Any]) -> dict[str, object]:
     return {"sections": tuple(Section(**s) if isinstance(s, Mapping) else s for s in given)}
 
 
-def _check_whole(name: str, value: object, least: int, expected: str) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+def _whole(name: str, value: object, least: int, expected: str) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ConfigError(name, value, expected)
+    return int(value)
+
+
+def _share(given: object) -> float | None:
+    """`given`, if it is a number between 0 and 1."""
+    number = float(given) if isinstance(given, Real) and not isinstance(given, Integral) else 0.0
+    return number if 0 < number < 1 else None
 
 
 def _check_number(name: str, value: object, expected: str, holds: Callable[[float], bool]) -> None:

@@ -87,7 +87,7 @@ class PassageSettings(Settings):
 
     model_config = STRICT
 
-    max_tokens: Annotated[int | float | Callable[[str], int] | None, SkipValidation] = None
+    max_tokens: Annotated[int | float | Callable[[str], int | float] | None, SkipValidation] = None
     context_window: Annotated[int | None, SkipValidation] = None
     min_relevance: Annotated[float | None, SkipValidation] = None
     stop_share: Annotated[float | None, SkipValidation] = None
