@@ -1,6 +1,7 @@
 """Embedding models of any kind, behind one shape."""
 
 import logging
+import pickle
 import subprocess
 import sys
 from functools import partial
@@ -108,6 +109,16 @@ def test_what_is_not_one_vector_for_each_text_is_refused(vectors: object, messag
 def test_what_is_no_model_is_refused(spec: object) -> None:
     with pytest.raises(ConfigError, match="embed must be a callable from a list of texts to vectors"):
         embedding(spec)
+
+
+@pytest.mark.parametrize("kind", [Encoder, DeterministicFakeEmbedding, MockEmbedding])
+def test_a_class_of_models_is_no_model(kind: type) -> None:
+    with pytest.raises(ConfigError, match="this is a class, not a model made from it"):
+        embedding(kind)
+
+
+def test_the_bundled_model_can_be_pickled() -> None:
+    assert pickle.loads(pickle.dumps(embedding())) is embedding()
 
 
 def test_an_embedder_without_a_name_is_refused() -> None:

@@ -228,6 +228,18 @@ def test_a_scorer_gives_one_score_for_each_packet(scores: object):
         choose(packet("a"), packet("b"), relevance=Returning(scores))
 
 
+async def _awaited() -> list[float]:
+    return [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: ["high", "low"], lambda: {"a": 0.5}, lambda: iter([0.5, 0.5]), _awaited]
+)
+def test_what_is_no_array_of_scores_is_refused_with_the_way_out(make: Callable[[], object]):
+    with pytest.raises(ConfigError, match="a scorer that gives an array of 2 scores, without await"):
+        choose(packet("a"), packet("b"), relevance=Returning(make()))
+
+
 @pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan, math.inf])
 def test_a_scorer_stays_in_its_range(bad: float):
     with pytest.raises(

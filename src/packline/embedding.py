@@ -28,6 +28,7 @@ _EXPECTED = (
     "embed_query, get_text_embedding_batch and get_query_embedding, or encode"
 )
 _MODEL_NAMES = ("model_name", "model", "model_id", "repo_id", "model_path", "name_or_path")
+_BUNDLED = "wordllama/l2_supercat_256"
 _LOADING = threading.Lock()
 
 
@@ -75,6 +76,11 @@ class Embedder:
         vectors = self._documents([text]) if self._query is None else [self._query(text)]
         row: Vectors = unit_rows(vectors, 1, of=self.name)[0]
         return row
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        if self.name == _BUNDLED:
+            return embedding, ()
+        return Embedder, (self.name, self._documents, self._query)
 
     def __repr__(self) -> str:
         return f"Embedder({self.name!r})"
@@ -128,14 +134,14 @@ def embedding(spec: object = None) -> Embedder:
             return _bundled()
     if isinstance(spec, Embedder):
         return spec
+    if isinstance(spec, type):
+        raise ConfigError("embed", spec, f"{_EXPECTED}; this is a class, not a model made from it")
     for documents, query in (
         ("embed_documents", "embed_query"),
         ("get_text_embedding_batch", "get_query_embedding"),
     ):
         if callable(getattr(spec, documents, None)) and callable(getattr(spec, query, None)):
             return Embedder(_name(spec), getattr(spec, documents), getattr(spec, query))
-    if isinstance(spec, type):
-        raise ConfigError("embed", spec, f"{_EXPECTED}; this is a class, not a model made from it")
     if callable(encode := getattr(spec, "encode", None)) and not isinstance(spec, str):
         return Embedder(_name(spec), encode)
     if callable(spec):
@@ -179,7 +185,7 @@ def _bundled() -> Embedder:
                     vectors[row] = table[np.asarray(encoded.ids)].mean(axis=0)
         return vectors
 
-    return Embedder("wordllama/l2_supercat_256", documents)
+    return Embedder(_BUNDLED, documents)
 
 
 @contextmanager

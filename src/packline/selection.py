@@ -6,6 +6,7 @@ count the finished prompt. Texts are compared and counted only when their turn c
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -140,7 +141,14 @@ def _relevances(question: str, packets: Sequence[ContextPacket], relevance: Rele
     unknown = np.isnan(given)
     if not unknown.any():
         return given
-    scores = np.asarray(relevance.scores(question, packets), dtype=np.float64)
+    returned = relevance.scores(question, packets)
+    try:
+        scores = np.asarray(returned, dtype=np.float64)
+    except (TypeError, ValueError):
+        if inspect.iscoroutine(returned):
+            returned.close()
+        expected = f"a scorer that gives an array of {len(packets)} scores, without await"
+        raise ConfigError("relevance", returned, expected) from None
     if scores.shape != given.shape:
         raise ConfigError("relevance", scores.shape, f"a scorer that gives {len(packets)} scores")
     bad = ~((scores >= 0) & (scores <= 1 + 1e-9))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -43,8 +45,29 @@ def test_a_reranker_decides_the_order_and_the_first_scorer_the_levels(model):
     scores = Reranked(model, top=3).scores("Do bears eat fish?", POOL)
 
     assert np.argsort(-scores, kind="stable").tolist()[:3] == [2, 1, 0]
-    assert sorted(scores) == sorted(first)
+    assert sorted(scores) == pytest.approx(sorted(first), abs=0.01)
     assert scores[3:].tolist() == first[3:].tolist()
+
+
+@pytest.mark.parametrize(("likes", "dislikes"), [(8.0, -8.0), (0.9, 0.0)])
+def test_what_the_first_scorer_did_not_find_is_found_by_a_model_that_sees_it(likes, dislikes):
+    pool = [ContextPacket("Do you like tea?"), ContextPacket("Our hours: nine to five.")]
+
+    def model(question: str, texts: list[str]) -> list[float]:
+        return [likes if "hours" in text else dislikes for text in texts]
+
+    scores = Reranked(model).scores("When do you open?", pool)
+
+    assert scores[1] > 0.85
+    assert scores[1] > scores[0]
+
+
+def test_what_the_first_scorer_found_survives_a_model_that_sees_no_use_in_it():
+    first = Lexical().scores("Do bears eat fish?", POOL)
+
+    scores = Reranked(lambda question, texts: [-9.0] * len(texts)).scores("Do bears eat fish?", POOL)
+
+    assert (scores >= first).all()
 
 
 def test_only_the_best_of_the_first_scorer_are_read():
@@ -73,6 +96,25 @@ def test_equal_scores_leave_the_first_order():
     scores = Reranked(lambda question, texts: [0.0] * len(texts)).scores("Do bears eat fish?", POOL)
 
     assert scores.tolist() == first.tolist()
+
+
+def test_a_reranker_can_be_pickled():
+    copy = pickle.loads(pickle.dumps(Reranked(LangChainCrossEncoder(), first=Lexical(), top=2)))
+
+    assert copy.scores("Do bears eat fish?", POOL)[1] > copy.scores("Do bears eat fish?", POOL)[0]
+
+
+def test_the_first_callable_of_predict_and_score_is_asked():
+    model = LangChainCrossEncoder()
+    model.predict = "a setting"  # type: ignore[attr-defined]
+
+    assert Reranked(model).scores("Do bears eat fish?", POOL)[2] > 0
+
+
+@pytest.mark.parametrize("first", ["hybrid", Lexical, shortest_first, 5])
+def test_a_first_scorer_that_is_none_is_refused(first):
+    with pytest.raises(ConfigError, match="first"):
+        Reranked(shortest_first, first=first)
 
 
 def test_a_cross_encoder_is_a_scorer_of_a_builder_as_it_is():

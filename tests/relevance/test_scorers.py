@@ -372,7 +372,7 @@ def test_carried_is_yes_or_no():
         Semantic(letters, carried="yes")
 
 
-@pytest.mark.parametrize("scorer", [Lexical(), Semantic(by_vowels), Hybrid(by_vowels)])
+@pytest.mark.parametrize("scorer", [Lexical(), Semantic(by_vowels), Hybrid(by_vowels), Hybrid()])
 def test_a_scorer_can_be_pickled_and_scores_the_same(scorer):
     pool = evidence("a bear eats", "a fish")
     scores = scorer.scores("bear", pool)
@@ -380,6 +380,13 @@ def test_a_scorer_can_be_pickled_and_scores_the_same(scorer):
     copy = pickle.loads(pickle.dumps(scorer))
 
     assert copy.scores("bear", pool).tolist() == scores.tolist()
+
+
+@pytest.mark.parametrize("scorer", [Lexical, Semantic, Hybrid])
+@pytest.mark.parametrize("spread", [0, "none", Spread])
+def test_a_spread_that_is_none_is_refused(scorer, spread):
+    with pytest.raises(ConfigError, match="spread"):
+        scorer(spread=spread)
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), "half", True])

@@ -7,7 +7,6 @@ on its neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +16,12 @@ from packline.packet import ContextPacket
 from packline.relevance.hybrid import Hybrid
 from packline.relevance.jaccard import Jaccard
 from packline.relevance.lexical import Lexical
+from packline.relevance.protocol import Relevance, is_scorer
 from packline.relevance.reranked import Reranked, is_cross_encoder
 from packline.relevance.semantic import Semantic
 from packline.relevance.spread import Spread
 
 __all__ = ["Hybrid", "Jaccard", "Lexical", "Relevance", "Reranked", "Semantic", "Spread", "resolve_relevance"]
-
-
-@runtime_checkable
-class Relevance(Protocol):
-    """A scorer."""
-
-    def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:
-        """One score in [0, 1] for each of `packets`, 0 for what has nothing to do with `query`."""
-        ...
 
 
 _NAMED: dict[str, Callable[[], Relevance]] = {
@@ -60,7 +51,7 @@ def resolve_relevance(spec: object) -> Relevance:
     """
     if isinstance(spec, str) and spec in _NAMED:
         return _NAMED[spec]()
-    if isinstance(spec, Relevance) and not isinstance(spec, type):
+    if isinstance(spec, Relevance) and is_scorer(spec):
         return spec
     if is_cross_encoder(spec):
         return Reranked(spec)

@@ -54,7 +54,7 @@ class Hybrid:
         self._cosines = Cosines(embed, remembered=remembered, carried=carried)
         self._bundled = embed is None
         self._weight = weight
-        self._spread = Spread() if spread is None else spread
+        self._spread = Spread.checked(spread)
         self._pools = Pools()
 
     def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:

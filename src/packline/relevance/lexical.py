@@ -28,11 +28,11 @@ class Lexical:
     >>> from packline.packet import ContextPacket
     >>> pool = [ContextPacket("Pandas reads CSV."), ContextPacket("Bears eat fish.")]
     >>> Lexical().scores("Who eats fish?", pool).round(2).tolist()
-    [0.0, 0.44]
+    [0.0, 0.46]
     """
 
     def __init__(self, *, spread: Spread | None = None) -> None:
-        self._spread = Spread() if spread is None else spread
+        self._spread = Spread.checked(spread)
         self._pools = Pools()
 
     def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:

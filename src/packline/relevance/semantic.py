@@ -45,7 +45,7 @@ class Semantic:
         carried: bool = False,
     ) -> None:
         self._cosines = Cosines(embed, remembered=remembered, carried=carried)
-        self._spread = Spread() if spread is None else spread
+        self._spread = Spread.checked(spread)
         self._pools = Pools()
 
     def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:

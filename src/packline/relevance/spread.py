@@ -70,6 +70,15 @@ class Spread:
             if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < np.inf:
                 raise ConfigError(field.name, value, "a number from 0")
 
+    @classmethod
+    def checked(cls, spread: Spread | None) -> Spread:
+        """`spread`, the defaults for None, or a `ConfigError`."""
+        if spread is None:
+            return cls()
+        if not isinstance(spread, cls):
+            raise ConfigError("spread", spread, "a Spread, such as Spread(speaker=0), or None")
+        return spread
+
     def scores(
         self, question: str, own: NDArray[np.float64], pool: Pool, *, best: float
     ) -> NDArray[np.float64]:
