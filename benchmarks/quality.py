@@ -33,6 +33,11 @@ BUDGETS = (512, 1_000, 2_000, 4_000)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)  # the "now" of sets without dates
 SETS = ("locomo", "musique", "dureader_zh", "qmsum_val", "hotpotqa", "cmrc2018_zh")
 
+HEAD = (
+    "| system | recall at 512 / 1000 / 2000 / 4000 | full at 2000 | against BM25 at 1000 | tokens |\n"
+    "|---|---|---|---|---|"
+)
+
 Kept = Callable[[Case, int], tuple[frozenset[str], int]]
 
 
@@ -40,30 +45,37 @@ def main() -> None:
     """Measure, print the tables and draw the plot."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--data", type=Path, default=Path("../shared/data"))
-    options.add_argument("--sets", nargs="+", default=SETS)
-    options.add_argument("--cases", type=int, help="as many of each set, evenly spread; all if not given")
-    options.add_argument("--systems", nargs="+", help="as many of them; all if not given")
-    options.add_argument("--jobs", type=int, default=1, help="systems that are measured side by side")
+    options.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
+    options.add_argument(
+        "--cases", type=at_least_1, help="as many of each set, evenly spread; all if not given"
+    )
+    options.add_argument(
+        "--systems", nargs="+", choices=list(systems()), help="some of them; all if not given"
+    )
+    options.add_argument("--jobs", type=at_least_1, default=1, help="systems that are measured side by side")
     options.add_argument("--plot", type=Path, help="where to draw recall over budget")
     chosen = options.parse_args()
     if not chosen.data.is_dir():
         sys.exit(f"the question sets are not at {chosen.data}: name their folder with --data")
     names = chosen.systems or list(systems())
     results: dict[str, dict[str, NDArray[np.float64]]] = {}
-    jobs = ProcessPoolExecutor(chosen.jobs)
-    for title, cases in parts(chosen.data, chosen.sets, chosen.cases):
-        print(f"\n### {title} ({len(cases)} cases)\n")
-        print(
-            "| system | recall at 512 / 1000 / 2000 / 4000 | full at 2000 | against BM25 at 1000 | tokens |"
-        )
-        print("|---|---|---|---|---|", flush=True)
-        results[title] = {}
-        for name, (recall, used) in zip(names, jobs.map(measured, names, repeat(cases)), strict=False):
-            results[title][name] = recall
-            base = results[title].get("BM25")
-            print(line(name, recall, used, base), flush=True)
+    with ProcessPoolExecutor(chosen.jobs) as jobs:
+        for title, cases in parts(chosen.data, chosen.sets, chosen.cases):
+            print(f"\n### {title} ({len(cases)} cases)\n\n{HEAD}", flush=True)
+            results[title] = {}
+            for name, (recall, used) in zip(names, jobs.map(measured, names, repeat(cases)), strict=False):
+                results[title][name] = recall
+                base = results[title].get("BM25")
+                print(line(name, recall, used, base), flush=True)
     if chosen.plot:
         draw(results, chosen.plot)
+
+
+def at_least_1(given: str) -> int:
+    """A whole number from 1."""
+    if not given.isdecimal() or int(given) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {given}")
+    return int(given)
 
 
 def parts(data: Path, names: Sequence[str], count: int | None) -> Iterator[tuple[str, Sequence[Case]]]:
