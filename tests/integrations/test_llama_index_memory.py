@@ -585,12 +585,35 @@ async def test_the_account_of_a_recall_says_why():
     assert len(context.kept) + len(context.shortened) + len(context.dropped) == len(EARLIER)
 
 
+@pytest.mark.parametrize("max_tokens", [0.5, lambda question: 60 if "sister" in question else 1])
+async def test_the_budget_of_a_block_may_be_a_share_or_follow_the_question(max_tokens: object):
+    block = ContextMemoryBlock(max_tokens=max_tokens, context_window=120, token_counter=len, messages=EARLIER)
+
+    context = await block.recall("Where does my sister live?")
+
+    assert context.max_tokens == 60
+    assert 0 < context.tokens <= 60
+
+
+async def test_a_block_with_a_stop_share_recalls_only_what_comes_near_the_best():
+    wide, narrow = ContextMemoryBlock(messages=EARLIER), ContextMemoryBlock(messages=EARLIER, stop_share=1.0)
+
+    all_turns, best = [await each.recall("Where does my sister live?") for each in (wide, narrow)]
+
+    assert 1 == len(best.kept) < len(all_turns.kept)
+
+
+def test_a_block_with_a_share_needs_the_window():
+    with pytest.raises(ConfigError, match="context_window must be given where max_tokens is a share of it"):
+        ContextMemoryBlock(max_tokens=0.5)
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [
         ("max_tokens", 0),
-        ("max_tokens", 0.5),
-        ("max_tokens", len),
+        ("context_window", 0),
+        ("stop_share", 1.5),
         ("min_relevance", 2),
         ("relevance", "magic"),
     ],

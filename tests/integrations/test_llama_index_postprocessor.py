@@ -10,6 +10,7 @@ import time
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from llama_index.core import Settings
 from llama_index.core.instrumentation import get_dispatcher
@@ -63,6 +64,37 @@ LONG = " ".join(f"Sentence number {number} is about nothing." for number in rang
 
 
 # --- the budget ---
+
+
+def test_a_budget_may_be_a_share_of_the_models_window():
+    nodes = [node("x" * 40, 0.9), node("y" * 40, 0.8)]
+
+    assert chosen(nodes, max_tokens=0.25, context_window=200) == nodes[:1]
+    assert chosen(nodes, max_tokens=0.5, context_window=200) == nodes
+    assert chosen(nodes, max_tokens=np.int64(50)) == nodes[:1]
+
+
+def test_a_budget_may_follow_the_question():
+    nodes = [node("x" * 40, 0.9), node("y" * 40, 0.8)]
+    asked: list[str] = []
+
+    def budget(question: str) -> float:
+        asked.append(question)
+        return 50 if "one" in question else 0.5
+
+    options = {"max_tokens": budget, "context_window": 200}
+
+    assert chosen(nodes, "Which one?", **options) == nodes[:1]
+    assert chosen(nodes, "Which?", **options) == nodes
+    assert chosen(nodes, None, **options) == nodes
+    assert set(asked) == {"Which one?", "Which?", ""}
+
+
+def test_a_stop_share_leaves_room_unused_where_nothing_comes_near_the_best():
+    nodes = [node("x" * 40, 0.9), node("y" * 40, 0.2)]
+
+    assert chosen(nodes, scores="raw") == nodes
+    assert chosen(nodes, scores="raw", stop_share=0.9) == nodes[:1]
 
 
 def test_metadata_counts_since_the_model_sees_them():
@@ -559,7 +591,8 @@ def test_a_relevance_means_the_same_after_it_is_written_out_and_read_again():
         ("max_tokens", 0),
         ("max_tokens", "3000"),
         ("max_tokens", True),
-        ("max_tokens", len),
+        ("context_window", 0),
+        ("stop_share", 1.5),
         ("min_relevance", 1.5),
         ("recency_weight", -0.1),
         ("recency_weight", "much"),
@@ -590,12 +623,27 @@ def test_a_bad_value_is_refused_when_it_is_made_and_when_it_is_set(option: str, 
     assert getattr(postprocessor, option) == before
 
 
-@pytest.mark.parametrize("value", [0, -1, 0.5, 1.0, "3000", len, None])
+@pytest.mark.parametrize("value", [0, -1, 1.0, "3000", None])
 def test_the_refusal_of_a_budget_says_what_is_taken_and_where_to_get_it(value: object):
     with pytest.raises(ConfigError) as refused:
         ContextPostprocessor(max_tokens=value)
 
-    assert refused.value.expected == "a whole number from 1, such as budget_for(llm) gives"
+    assert refused.value.expected == (
+        "a whole number from 1, such as budget_for(llm) gives, a share of context_window above 0 and below "
+        "1, or a callable"
+    )
+
+
+def test_a_share_of_a_window_needs_the_window_when_it_is_made_and_when_it_is_set():
+    postprocessor = ContextPostprocessor(max_tokens=0.25, context_window=400)
+
+    with pytest.raises(ConfigError, match="context_window must be given where max_tokens is a share of it"):
+        ContextPostprocessor(max_tokens=0.25)
+    with pytest.raises(ConfigError, match="context_window must be given where max_tokens is a share of it"):
+        postprocessor.context_window = None
+    with pytest.raises(ConfigError, match=r"at least one token of context_window, 400, got 0\.001"):
+        postprocessor.max_tokens = 0.001
+    assert (postprocessor.max_tokens, postprocessor.context_window) == (0.25, 400)
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_known_one():

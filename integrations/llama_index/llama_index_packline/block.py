@@ -39,8 +39,12 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
     Args:
         name: Of the block in the memory's template.
         max_tokens: Upper limit of the transcript, the speakers' names included.
+            A share of `context_window`, above 0 and below 1, will do, or a callable that gives either for
+            the question.
+        context_window: Tokens that the model takes, for a `max_tokens` that is or gives a share of it.
         relevance: As in `ContextBuilder`, or an embedding model.
         min_relevance: Turns below this, in [0, 1], are not recalled.
+        stop_share: Nor are those that score below this share, in [0, 1], of the best; see `ContextConfig`.
         token_counter: Anything that `packline.token_counter` takes; None: `Settings.tokenizer`, looked up at
             each call.
         messages: What it has kept so far, oldest first. Of several sessions, each is told only its own.
@@ -55,7 +59,7 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
     """
 
     name: str = "earlier_conversation"
-    max_tokens: int = 1000
+    max_tokens: Any = 1000
     min_relevance: float = 0.1
     messages: list[ChatMessage] = Field(default_factory=list)
 
@@ -74,7 +78,12 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
     def _draft(self, question: str, messages: Sequence[ChatMessage]) -> Draft:
         packets = turns(messages)
         request = Request(question=question, now=datetime.now(UTC))
-        config = ContextConfig(max_tokens=self.max_tokens, min_relevance=self.min_relevance)
+        config = ContextConfig(
+            max_tokens=self.max_tokens,
+            context_window=self.context_window,
+            min_relevance=self.min_relevance,
+            stop_share=self.stop_share,
+        )
         selection = select(
             Gathered(request=request, packets=packets, names=(self.name,) * len(packets)),
             relevance=self._scorers.of(self.relevance),

@@ -26,7 +26,14 @@ __all__ = ["Options", "checked_setting", "checks_names"]
 
 P = ParamSpec("P")
 
+_BUDGET = ("context_window", "max_tokens")
 _WHOLE = "a whole number from 1, such as budget_for(llm) gives"
+
+
+def checked_setting(value: Any, info: ValidationInfo) -> Any:
+    """`value`, checked as the core does it, before anything is converted: "3000" is no number of tokens."""
+    ContextConfig().replace(**{str(info.field_name): value})
+    return value
 
 
 class Options(BaseModel):
@@ -40,6 +47,8 @@ class Options(BaseModel):
 
     relevance: Any = "lexical"
     token_counter: Any = None
+    context_window: int | None = None
+    stop_share: float = ContextConfig.stop_share
     _scorers: Scorers = PrivateAttr(default_factory=Scorers)
 
     def __init__(self, **options: Any) -> None:
@@ -57,12 +66,20 @@ class Options(BaseModel):
         except ValidationError as error:
             raise _refusal(error) from None
 
-    @field_validator("max_tokens", mode="before", check_fields=False)
+    @field_validator(*_BUDGET, mode="before", check_fields=False)
     @classmethod
-    def _checked_budget(cls, value: Any) -> Any:
-        if type(value) is not int or value < 1:
-            raise ConfigError("max_tokens", value, _WHOLE)
-        return value
+    def _checked_budget(cls, value: Any, info: ValidationInfo) -> Any:
+        name = str(info.field_name)
+        both: dict[str, Any] = {key: info.data[key] for key in _BUDGET if key in info.data}
+        try:
+            return getattr(ContextConfig().replace(**{**both, name: value}), name)
+        except ConfigError as error:
+            if error.field != "max_tokens":
+                raise
+            expected = error.expected.replace("a whole number from 1", _WHOLE)
+            raise ConfigError("max_tokens", error.value, expected) from None
+
+    _shares = field_validator("stop_share", mode="before")(checked_setting)
 
     @field_validator("relevance", mode="after")
     @classmethod
@@ -96,12 +113,6 @@ def checks_names(owner: str) -> Callable[[Callable[P, None]], Callable[P, None]]
         return checked
 
     return wrapped
-
-
-def checked_setting(value: Any, info: ValidationInfo) -> Any:
-    """`value`, checked as the core does it, before anything is converted: "3000" is no number of tokens."""
-    ContextConfig().replace(**{str(info.field_name): value})
-    return value
 
 
 def _refusal(error: ValidationError) -> ConfigError:

@@ -48,7 +48,7 @@ _CHECKED = (
     "enable_compression",
     "snippet_share",
 )
-_SETTINGS = ("max_tokens", *_CHECKED)
+_SETTINGS = ("max_tokens", "context_window", "stop_share", *_CHECKED)
 
 
 class ContextPostprocessor(Options, BaseNodePostprocessor):
@@ -66,6 +66,9 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
 
     Args:
         max_tokens: Upper limit of `"\\n\\n".join(node.get_content(metadata_mode).strip() for node in nodes)`.
+            A share of `context_window`, above 0 and below 1, will do, or a callable that gives either for
+            the question ("" where there is none).
+        context_window: Tokens that the model takes, for a `max_tokens` that is or gives a share of it.
         metadata_mode: Which metadata the model sees. LLM is what all of LlamaIndex's engines use.
         scores: What the retriever's scores say: "rank" (their order), "minmax" (from 0 for the worst to 1 for
             the best), "scaled" (as they are if all lie in [0, 1], else in proportion), "distance" (lower is
@@ -78,6 +81,7 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
             is asked for the nodes that have no score. None: the retriever's order holds, and nodes without a
             score are scored by "lexical".
         min_relevance: Nodes below this, in [0, 1], are dropped even if there is room.
+        stop_share: So are those that score below this share, in [0, 1], of the best; see `ContextConfig`.
         dates: Metadata keys, of which the first that holds a date counts, or a callable from a node to its
             date. ISO dates, datetimes, epoch seconds and milliseconds and Chinese dates are read.
         recency: "asked": only where the question asks for the newest; "always"; see `ContextConfig`.
@@ -99,7 +103,7 @@ class ContextPostprocessor(Options, BaseNodePostprocessor):
     ['Fish swim in the sea.']
     """
 
-    max_tokens: int = 3000
+    max_tokens: Any = 3000
     metadata_mode: MetadataMode = MetadataMode.LLM
     scores: Any = None
     relevance: Any = None
