@@ -12,6 +12,7 @@ from packline.cli.cases import EXAMPLE, FORMAT, Case, read_cases, spread
 from packline.cli.compare import interval, recall
 
 ROOT = Path(__file__).parents[2]
+SHARED = "max_tokens = 0.05\ncontext_window = 100"
 NEAR = {"id": "near", "content": "The gauge holds 0.2 mm of rain."}
 
 
@@ -100,6 +101,28 @@ def test_questions_that_exceed_the_budget_count_as_not_found_and_are_told(
     out = capsys.readouterr().out
     assert code == 0
     assert "usual: 2 questions alone exceed the budget" in out
+
+
+def test_a_variants_own_budget_is_compared_and_the_option_is_for_the_others(
+    cases: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    for name, options in {"own": "max_tokens = 5", "share": SHARED, "none": ""}.items():
+        (tmp_path / f"{name}.toml").write_text(options, "utf-8")
+    variants = [f"--variant={tmp_path / name}.toml" for name in ("own", "share", "none")]
+
+    assert (
+        run(["compare", str(cases), *variants, "--counter", "approximate", "--max-tokens", "200", "--json"])
+        == 0
+    )
+
+    told = {each["name"]: each["overflows"] for each in json.loads(capsys.readouterr().out)["variants"]}
+    assert told == {"own": 2, "share": 2, "none": 0}
+
+
+def test_the_option_for_the_budget_says_which_variants_it_is_for(capsys: pytest.CaptureFixture[str]):
+    assert run(["compare", "--help"]) == 0
+
+    assert "variants that say no max_tokens" in " ".join(capsys.readouterr().out.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def compare(
     command: typer.Context,
     cases: options.Cases,
     variant: options.Variants,
-    max_tokens: options.MaxTokens = None,
+    max_tokens: options.DefaultMaxTokens = None,
     sample: options.Sample = None,
     counter: options.Counter = None,
     as_json: options.AsJson = False,

@@ -44,11 +44,14 @@ class Settings:
     relevance: str = "lexical"
 
 
-def read_settings(path: Path | None, *, max_tokens: int | None = None) -> Settings:
+def read_settings(
+    path: Path | None, *, max_tokens: int | None = None, default: int | None = None
+) -> Settings:
     """Options of `ContextConfig` as a TOML file, and `relevance` beside them; None: the defaults.
 
     Args:
         max_tokens: In place of what the file says, whatever that is.
+        default: `max_tokens` where the file says none.
 
     Raises:
         PacklineError: The file cannot be read, is not TOML, or an option is unknown or has a bad value.
@@ -57,7 +60,8 @@ def read_settings(path: Path | None, *, max_tokens: int | None = None) -> Settin
     if path is None:
         return Settings(config=ContextConfig.from_dict(changes))
     try:
-        options = tomllib.loads(read_text(path)) | changes
+        fallback = {} if default is None else {"max_tokens": default}
+        options = fallback | tomllib.loads(read_text(path)) | changes
     except tomllib.TOMLDecodeError as error:
         raise PacklineError(f"{path}: not TOML: {error}") from error
     try:
@@ -68,8 +72,12 @@ def read_settings(path: Path | None, *, max_tokens: int | None = None) -> Settin
 
 
 def read_variants(paths: Sequence[Path], *, max_tokens: int | None = None) -> list[Settings]:
-    """The settings of each file; where two files have one name, they are called by their paths."""
-    settings = [read_settings(path, max_tokens=max_tokens) for path in paths]
+    """The settings of each file; where two files have one name, they are called by their paths.
+
+    Args:
+        max_tokens: For files that say none: what a file says is what is compared.
+    """
+    settings = [read_settings(path, default=max_tokens) for path in paths]
     names = [each.name for each in settings]
     return [
         each if names.count(each.name) == 1 else replace(each, name=str(path))

@@ -17,6 +17,7 @@ __all__ = [
     "Cases",
     "Config",
     "Counter",
+    "DefaultMaxTokens",
     "Docs",
     "Explain",
     "History",
@@ -60,6 +61,15 @@ Version = Annotated[
 ]
 MaxTokens = Annotated[
     int | None, typer.Option(help="Upper limit of the finished prompt.", min=1, metavar="N")
+]
+DefaultMaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens",
+        help="Upper limit of the finished prompt, for variants that say no max_tokens of their own.",
+        min=1,
+        metavar="N",
+    ),
 ]
 Counter = Annotated[
     str | None,
