@@ -2,7 +2,8 @@
 
 Where a script parts its words by spaces a word is a run of letters, digits and combining marks (`\\w` would
 cut Hindi words at their vowel signs). Where it does not (Chinese, Japanese, Thai, ...), and in Korean, where
-particles are written to the noun, a run is read as its characters and its overlapping pairs.
+particles are written to the noun, a run is read as its characters and its overlapping pairs. An emoji is a
+word.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ _UNSPACED = (
     r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}"
     r"\p{Script=Myanmar}\p{Script=Tibetan}\p{Script=Hangul}ー々"
 )
+_PICTURE = r"\p{Extended_Pictographic}"  # emoji
 _RUNS = regex.compile(
-    rf"([{_UNSPACED}][{_UNSPACED}\p{{M}}]*)|((?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}])+)"
+    rf"([{_UNSPACED}][{_UNSPACED}\p{{M}}]*)|((?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}])+|{_PICTURE})"
 )
 _GRAM = regex.compile(rf"[{_UNSPACED}]")
-_WORD = regex.compile(r"[\p{L}\p{N}\p{M}]+")
+_WORD = regex.compile(rf"[\p{{L}}\p{{N}}\p{{M}}]+|{_PICTURE}")
 # What makes most English texts more than ASCII; it parts words like any other punctuation.
 _PUNCTUATION = dict.fromkeys(map(ord, "‘’‚“”„–—…•·«»‹›\u00a0\u202f"), " ")
 
@@ -46,6 +48,8 @@ def words(text: str) -> list[str]:
     ['हिन्दी', 'में', '2']
     >>> words("东京 tower")
     ['东京', '东', '京', 'tower']
+    >>> words("🚚: on its way")
+    ['🚚', 'on', 'its', 'way']
     """
     return [word.decode("utf-8") for word in _spaced(text).translate(_LOWERED).split()]
 
