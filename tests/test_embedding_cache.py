@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -111,3 +114,99 @@ def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path):
         cached_embedding(Model().embedder, path=other)
 
     assert other.read_text() == "not a database " * 100
+
+
+class Wider(Model):
+    """A model of the same name whose vectors are longer."""
+
+    def _documents(self, texts: list[str]) -> list[list[float]]:
+        return [[*vector, 0.0, 1.0] for vector in super()._documents(texts)]
+
+
+def test_another_model_of_the_same_name_is_refused_with_the_file_and_the_way_out(path: Path):
+    cached_embedding(Model().embedder, path=path).documents(["ab"])
+    wider = cached_embedding(Wider().embedder, path=path)
+
+    with pytest.raises(ConfigError, match="must be of one length; another model of that name") as refused:
+        wider.documents(["ab", "new"])
+
+    assert f"vectors of letters in {path}" in str(refused.value)
+    assert "delete it, or give another path, or an Embedder with a name of its own" in str(refused.value)
+    assert refused.value.value == "3 and 5 numbers"
+
+
+def test_another_model_is_noticed_also_where_all_texts_are_known_and_writes_nothing(path: Path):
+    cached_embedding(Model().embedder, path=path).documents(["ab"])
+    wider = cached_embedding(Wider().embedder, path=path)
+    with pytest.raises(ConfigError):
+        wider.documents(["ab", "new"])
+    again = Model()
+
+    wider.query("ab")
+
+    with pytest.raises(ConfigError, match="of one length"):
+        wider.documents(["ab"])
+    assert cached_embedding(again.embedder, path=path).documents(["ab", "new"]).shape == (2, 3)
+    assert again.asked == ["new"]
+
+
+@pytest.mark.parametrize("path", [None, 5, "", ":memory:", b"vectors.db"])
+def test_what_is_no_path_of_a_file_is_refused(path: object):
+    with pytest.raises(ConfigError, match="path must be that of a file; to keep vectors in memory"):
+        cached_embedding(Model().embedder, path=path)  # type: ignore[arg-type]
+
+
+def test_a_file_with_another_table_of_that_name_is_refused_and_left_alone(tmp_path: Path):
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as base, base:
+        base.execute("CREATE TABLE vectors (id INTEGER, numbers TEXT)")
+        base.execute("INSERT INTO vectors VALUES (1, 'mine')")
+
+    with pytest.raises(ConfigError, match=r"path must be a file for vectors .* \(no such column: key\)"):
+        cached_embedding(Model().embedder, path=other)
+
+    with closing(sqlite3.connect(other)) as base:
+        assert base.execute("SELECT * FROM vectors").fetchall() == [(1, "mine")]
+
+
+def test_a_file_or_folder_that_is_deleted_later_is_made_anew(path: Path):
+    model = Model()
+    cached = cached_embedding(model.embedder, path=path)
+    cached.documents(["ab"])
+
+    shutil.rmtree(path.parent)
+    again = cached.documents(["ab"])
+
+    assert model.asked == ["ab", "ab"]
+    assert again.tolist() == cached.documents(["ab"]).tolist()
+    assert path.exists()
+
+
+@pytest.mark.parametrize("under", ["a file", "a file/deeper"])
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, under: str):
+    (tmp_path / "a file").write_text("no folder")
+
+    with pytest.raises(ConfigError, match="path must be a file for vectors that can be read and written"):
+        cached_embedding(Model().embedder, path=tmp_path / under / "vectors.db")
+
+
+def test_a_path_that_becomes_unusable_later_is_told_as_such(path: Path):
+    cached = cached_embedding(Model().embedder, path=path)
+    shutil.rmtree(path.parent)
+    path.parent.write_text("no folder any more")
+
+    with pytest.raises(ConfigError, match="path must be a file for vectors that can be read and written"):
+        cached.documents(["ab"])
+
+
+@pytest.mark.parametrize("change", ["substr(vector, 1, 3)", "'text'", "zeroblob(0)"])
+def test_a_damaged_row_is_refused_with_the_file_and_the_way_out(path: Path, change: str):
+    cached = cached_embedding(Model().embedder, path=path)
+    cached.documents(["ab"])
+    with closing(sqlite3.connect(path)) as base, base:
+        base.execute(f"UPDATE vectors SET vector = {change}")
+
+    with pytest.raises(ConfigError, match="the file is damaged: delete it, or give another path") as refused:
+        cached.documents(["ab"])
+
+    assert str(path) in str(refused.value)
