@@ -278,6 +278,32 @@ def test_a_bad_option_of_a_builder_is_named_when_it_is_made(options: dict[str, o
     assert raised.value.field == field
 
 
+class CrossEncoder:
+    """A model that puts the shorter text first."""
+
+    def predict(self, pairs: list[tuple[str, str]]) -> list[int]:
+        return [-len(text) for _, text in pairs]
+
+
+@pytest.mark.parametrize(
+    ("kind", "relevance"),
+    [
+        *((f'"{name}"', name) for name in ("lexical", "semantic", "hybrid", "jaccard")),
+        ("object with `scores(query, packets)`", Half()),
+        ("a function of the same", Half().scores),
+        ("a cross-encoder", CrossEncoder()),
+    ],
+)
+def test_every_kind_of_scorer_that_the_docs_name_is_taken(kind: str, relevance: object):
+    asked = ContextBuilder(sources=[notes], relevance=relevance)  # type: ignore[arg-type]
+
+    context = asked.build("How does pandas read CSV files?")
+
+    assert kind in " ".join(str(ContextBuilder.__doc__).split())
+    assert all(0 <= (verdict.relevance or 0) <= 1 for verdict in context.kept)
+    assert context.kept
+
+
 def test_an_unknown_option_is_refused():
     with pytest.raises(TypeError, match="max_tokens"):
         ContextBuilder(max_tokens=3)  # type: ignore[call-arg]

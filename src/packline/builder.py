@@ -35,8 +35,9 @@ class ContextBuilder:
     Args:
         config: All settings; None: the defaults.
         sources: What is asked for candidates on every build: anything that `packline.as_source` takes.
-        relevance: "lexical" (the default), "semantic", "hybrid", "jaccard", or anything with
-            `scores(query, packets)` that gives an array in [0, 1].
+        relevance: "lexical" (the default), "semantic", "hybrid", "jaccard"; an object with
+            `scores(query, packets)` that gives an array in [0, 1]; a function of the same; or a cross-encoder
+            (see `packline.relevance.Reranked`).
         token_counter: Anything that `packline.token_counter` takes; None: o200k_base.
         summarizer: Text to shorter text, plain or asynchronous, used where something must be shortened.
             None: shortening is extractive.
