@@ -33,6 +33,9 @@ PREFIX = 5
 FEW = 10
 GRAMMAR = 0.1
 
+MANY, OFTEN = 1_000, 0.1
+"""In so many texts, a function word that occurs in more than this share of them is not looked for."""
+
 _CODE = regex.compile(r"\p{N}+(?:[.:/_-]\p{N}+)+")
 
 Weights: TypeAlias = NDArray[np.float64]
@@ -53,7 +56,7 @@ class Matches(NamedTuple):
 def bm25(question: str, pool: Pool) -> Matches:
     """Score every text of the pool; a word that occurs twice in the question counts once."""
     index = pool.words
-    asked = list(dict.fromkeys(words(question)))
+    asked = _asked(question, index)
     if not asked or not len(index):
         return Matches(np.zeros(len(index)), 0.0)
     lengths = index.lengths
@@ -67,9 +70,24 @@ def bm25(question: str, pool: Pool) -> Matches:
     for place, stem in enumerate(stems):
         alike[:, kinds.index(stem)] += exact[:, place]
     codes, together = _codes(question, index)
-    by_word, _ = _weighed(np.hstack([exact, together]), [*asked, *codes], norm)
-    by_stem, share = _weighed(np.hstack([alike, together]), [*kinds, *codes], norm)
+    if codes:
+        exact, alike = np.hstack([exact, together]), np.hstack([alike, together])
+    by_word, _ = _weighed(exact, [*asked, *codes], norm)
+    by_stem, share = _weighed(alike, [*kinds, *codes], norm)
     return Matches((by_word + by_stem) / 2, share)
+
+
+def _asked(question: str, index: WordIndex) -> list[str]:
+    """The words of a question, each once, without function words that stand too often to tell anything."""
+    asked = list(dict.fromkeys(words(question)))
+    often = function_words(asked) if len(index) >= MANY else frozenset[str]()
+    telling = [word for word in asked if word not in often or not _stands_often(word, index)]
+    return telling or asked
+
+
+def _stands_often(word: str, index: WordIndex) -> bool:
+    number = index.number(word)
+    return number is not None and index.occurrences[number] > OFTEN * len(index)
 
 
 def _codes(question: str, index: WordIndex) -> tuple[list[str], NDArray[np.float32]]:

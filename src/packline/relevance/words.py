@@ -149,7 +149,7 @@ class WordIndex:
         column = np.zeros(self.vocabulary, np.min_scalar_type(width))
         for place, group in enumerate(groups, 1):
             column[[number for word in group if (number := self.number(word)) is not None]] = place
-        columns = column[self.numbers]
+        columns = column.take(self.numbers, mode="clip")  # all are in range: that is faster than to check
         found = np.flatnonzero(columns)
         texts = np.searchsorted(self.starts, found, "right") - 1
         cells = np.bincount(texts * width + columns[found], minlength=len(self) * width)
