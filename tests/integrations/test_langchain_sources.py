@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import chromadb
+import numpy as np
 import pytest
 from langchain_chroma import Chroma
 from langchain_core.documents import Document
@@ -17,8 +19,12 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_packline import (
+    Compress,
     ContextBuilder,
+    ContextRetriever,
     Gather,
+    Select,
+    Structure,
     as_source,
     from_checkpointer,
     from_store,
@@ -29,7 +35,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
-from packline import ConfigError, Gathered, Kind, Source, SourceError
+from packline import ConfigError, ContextPacket, Gathered, Kind, Source, SourceError
 
 QUESTION = "How does pandas read a CSV file?"
 DOCUMENTS = [
@@ -240,6 +246,47 @@ async def test_a_vector_store_without_relevance_scores_is_searched_without():
     assert {packet.id for packet in found_by(store).packets} == {"d1", "d2"}
     assert {packet.id for packet in (await afound_by(store)).packets} == {"d1", "d2"}
     assert relevance_of(store) == [None, None]
+
+
+def backwards(query: str, packets: Sequence[ContextPacket]) -> np.ndarray:
+    """A scorer that puts what stands last first."""
+    return np.arange(1, len(packets) + 1) / len(packets)
+
+
+def told(source: object, **options: Any) -> list[float | None]:
+    """The relevance of each document of `source` in its order; a retriever's order is by the same."""
+    builder = ContextBuilder(sources=[source], min_relevance=0.0, recent_turns=0, **options)
+    context = builder.with_context().invoke("Which one?")["context"]
+    relevance = [v.relevance for v in sorted(context.kept, key=lambda verdict: verdict.position)]
+    retriever = ContextRetriever(sources=[source], min_relevance=0.0, **options)
+    by_relevance = sorted(range(len(relevance)), key=lambda place: -(relevance[place] or 0.0))
+    found = [document.page_content for document in retriever.invoke("Which one?")]
+    assert found == [f"text {place}" for place in by_relevance]
+    return relevance
+
+
+def test_a_relevance_that_is_given_scores_the_documents_of_a_vector_store():
+    store = Scoring(0.9, 0.5)
+
+    assert told(store) == [0.9, 0.5]
+    assert told(store, relevance=backwards) == [0.5, 1.0]
+    assert told(from_vector_store(store), relevance=backwards) == [0.5, 1.0]
+    assert told(from_vector_store(store, scores="scaled"), relevance=backwards) == [0.9, 0.5]
+    assert told(from_vector_store(store, scores="ignore"), relevance=backwards) == [0.5, 1.0]
+
+
+async def test_stages_in_a_row_score_a_vector_store_as_the_builder_does():
+    sources, asked = [Scoring(0.9, 0.5)], "Which one?"
+    for relevance in (None, backwards):
+        stages = (
+            Gather(sources=sources)
+            | Select(relevance=relevance, min_relevance=0.0)
+            | Structure()
+            | Compress()
+        )
+        builder = ContextBuilder(sources=sources, relevance=relevance, min_relevance=0.0)
+
+        assert stages.invoke(asked) == builder.invoke(asked) == await stages.ainvoke(asked)
 
 
 @pytest.fixture

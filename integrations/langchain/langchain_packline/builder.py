@@ -41,7 +41,7 @@ class _Build(GatherSettings, SelectSettings, CompressSettings, Stage[PromptInput
     model_config = STRICT
 
     sources: Given = ()
-    relevance: Given = "lexical"
+    relevance: Given = None
     token_counter: Given = None
     summarizer: Given = None
     _gather: Gather = PrivateAttr()
@@ -110,7 +110,9 @@ class ContextBuilder(_Build[ChatPromptValue]):
     Args:
         config: All settings; None: the defaults.
         sources: A list, or a mapping from names, of whatever `langchain_packline.as_source` takes.
-        relevance: As in `packline.ContextBuilder`; any LangChain embedding model will do, too.
+        relevance: As in `packline.ContextBuilder`; any LangChain embedding model will do, too. Documents of a
+            vector store are scored by it unless `from_vector_store` was told what their scores mean. None:
+            "lexical", for what has no score.
         token_counter: As in `packline.ContextBuilder`, or a language model, which counts its own tokens.
         summarizer: A callable from text to shorter text, a chat model, or any Runnable from a text to a text
             or message. None: shortening is extractive.

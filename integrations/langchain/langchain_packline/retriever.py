@@ -22,6 +22,7 @@ from langchain_packline.scoring import Configurable, Given, Scoring
 from langchain_packline.settings import GatherSettings, PassageSettings
 from langchain_packline.sources import sources_of
 from langchain_packline.tracing import areport, report
+from langchain_packline.unasked import noted
 from packline import (
     ConfigError,
     Draft,
@@ -129,7 +130,7 @@ class ContextRetriever(GatherSettings, PassageSettings, Scoring, BaseRetriever):
 
     def _draft(self, gathered: Gathered, k: int | None) -> Draft:
         return packed(
-            gathered,
+            self.to_score(noted(gathered, self._sources)),
             relevance=self.scorer,
             counter=self._counter,
             config=self.settings(),

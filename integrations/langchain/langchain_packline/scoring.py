@@ -16,7 +16,8 @@ from pydantic import PrivateAttr, SkipValidation
 
 from langchain_packline.models import scorer_of
 from langchain_packline.options import STRICT, Options
-from packline import Relevance
+from langchain_packline.unasked import rescored
+from packline import Gathered, Relevance
 
 __all__ = ["Configurable", "Given", "Scorers", "Scoring"]
 
@@ -46,23 +47,28 @@ class Scoring(Options):
     """What scores documents.
 
     Args:
-        relevance: As in `packline.ContextBuilder`; any LangChain embedding model will do, too.
+        relevance: As in `packline.ContextBuilder`; any LangChain embedding model will do, too. None:
+            "lexical", for what has no score.
     """
 
     model_config = STRICT
 
-    relevance: Given = "lexical"
+    relevance: Given = None
     _scorers: Scorers = PrivateAttr(default_factory=Scorers)
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse at once what cannot score."""
         super().model_post_init(context)
-        self._scorers.of(self.relevance)
+        _ = self.scorer
 
     @property
     def scorer(self) -> Relevance:
         """What scores."""
-        return self._scorers.of(self.relevance)
+        return self._scorers.of("lexical" if self.relevance is None else self.relevance)
+
+    def to_score(self, gathered: Gathered) -> Gathered:
+        """What was gathered, with the scores that stand beside a `relevance`."""
+        return gathered if self.relevance is None else rescored(gathered)
 
     def _sharing(self, original: Options) -> Self:
         if isinstance(original, Scoring):

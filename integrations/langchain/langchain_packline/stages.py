@@ -22,6 +22,7 @@ from langchain_packline.settings import CompressSettings, GatherSettings, Select
 from langchain_packline.sources import sources_of
 from langchain_packline.stage import Stage
 from langchain_packline.tracing import areport, report
+from langchain_packline.unasked import noted
 from packline import (
     ConfigError,
     Context,
@@ -63,21 +64,25 @@ class Gather(GatherSettings, Stage[PromptInput, Gathered]):
     def _run(self, value: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig) -> Gathered:
         settings, request = self.settings(), request_of(value, config)
         timeout, strict = settings.source_timeout, settings.strict
-        return gather(request, sources=self._sources, timeout=timeout, strict=strict)
+        gathered = gather(request, sources=self._sources, timeout=timeout, strict=strict)
+        return noted(gathered, self._sources)
 
     async def _arun(
         self, value: Any, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig
     ) -> Gathered:
         settings, request = self.settings(), await arequest_of(value, config)
         timeout, strict = settings.source_timeout, settings.strict
-        return await agather(request, sources=self._sources, timeout=timeout, strict=strict)
+        gathered = await agather(request, sources=self._sources, timeout=timeout, strict=strict)
+        return noted(gathered, self._sources)
 
 
 class Select(SelectSettings, Scoring, Stage[Gathered, Selection]):
     """Keep the best-scoring packets that fit in the budget.
 
     Args:
-        relevance: As in `packline.ContextBuilder`; any LangChain embedding model will do, too.
+        relevance: As in `packline.ContextBuilder`; any LangChain embedding model will do, too. Documents of a
+            vector store are scored by it unless `from_vector_store` was told what their scores mean. None:
+            "lexical", for what has no score.
         token_counter: As in `packline.ContextBuilder`, or a language model, which counts its own tokens.
     """
 
@@ -99,7 +104,8 @@ class Select(SelectSettings, Scoring, Stage[Gathered, Selection]):
 
     def _run(self, value: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig) -> Selection:
         _check(value, Gathered)
-        return select(value, relevance=self.scorer, counter=self._counter, config=self.settings())
+        gathered = self.to_score(value)
+        return select(gathered, relevance=self.scorer, counter=self._counter, config=self.settings())
 
     async def _arun(
         self, value: Any, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig

@@ -11,6 +11,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.vectorstores import VectorStore
 
 from langchain_packline.asking import asking, check_limit
+from langchain_packline.unasked import Unasked
 from packline import ConfigError, Source
 from packline.scores import ScorePolicy, check_policy, relevance_of
 
@@ -23,7 +24,7 @@ def from_vector_store(
     store: VectorStore,
     *,
     k: int = 10,
-    scores: ScorePolicy = "scaled",
+    scores: ScorePolicy | None = None,
     name: str | None = None,
     timeout: float | None = None,
     **search: Any,
@@ -35,7 +36,8 @@ def from_vector_store(
         scores: What its scores say, as in `packline.scores.relevance_of`; each policy keeps their order, and
             documents whose score is None are scored by packline. With "distance" the store is asked for its
             distances, with "ignore" for no scores, else for its relevance scores. A store that has none is
-            searched without.
+            searched without. None: "scaled", but where what asks the store is given a `relevance`, that
+            scores its documents.
         search: Passed to the store with each search, such as `filter`.
 
     Raises:
@@ -44,6 +46,7 @@ def from_vector_store(
     if not isinstance(store, VectorStore):
         raise ConfigError("store", store, "a LangChain vector store; for a retriever use as_source")
     check_limit("k", k)
+    unasked, scores = scores is None, "scaled" if scores is None else scores
     check_policy("scores", scores)
 
     def find(query: str) -> list[Scored]:
@@ -70,7 +73,8 @@ def from_vector_store(
 
     name = name or type(store).__name__
     runnable: Runnable[str, Any] = RunnableLambda(find, afind, name=name)
-    return dataclasses.replace(asking(runnable, name), scores="relevance", timeout=timeout)
+    source = dataclasses.replace(asking(runnable, name), scores="relevance", timeout=timeout)
+    return Unasked.of(source) if unasked else source
 
 
 def _relevant(found: Sequence[tuple[Document, float | None]], policy: ScorePolicy) -> list[Scored]:
