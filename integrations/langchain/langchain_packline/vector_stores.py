@@ -36,8 +36,8 @@ def from_vector_store(
         scores: What its scores say, as in `packline.scores.relevance_of`; each policy keeps their order, and
             documents whose score is None are scored by packline. With "distance" the store is asked for its
             distances, with "ignore" for no scores, else for its relevance scores. A store that has none is
-            searched without. None: "scaled", but where what asks the store is given a `relevance`, that
-            scores its documents.
+            searched without. None: "scaled", but where a Runnable of packline asks the store and is given
+            a `relevance`, that scores its documents (for `packline.ContextBuilder`, say "ignore").
         search: Passed to the store with each search, such as `filter`.
 
     Raises:
