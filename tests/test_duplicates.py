@@ -119,10 +119,9 @@ def test_equal_texts_are_found_in_any_spelling(variant: str):
     [
         "read more below\n" + ARTICLE.replace(", ", ",  ") + "\nshare this with your friends",
         ARTICLE[ARTICLE.index("The crew") :],
-        ARTICLE.replace("get better", "improve"),
         ARTICLE.replace(". ", " — ").replace(", ", " , "),
     ],
-    ids=["page around it", "part of it", "one word", "punctuation"],
+    ids=["page around it", "part of it", "punctuation"],
 )
 def test_the_same_article_in_another_edition_is_found(variant: str):
     assert kept(ARTICLE).find(variant) == 0
@@ -140,6 +139,7 @@ def test_the_same_article_in_another_edition_is_found(variant: str):
         ("will pay", "will not pay"),
         ("two days", "six days"),
         ("The owner", "Maersk, owner"),
+        ("get better", "improve"),
         ("the city.", "the city. The mayor wants 12 more ships."),
     ],
 )
@@ -148,6 +148,191 @@ def test_the_same_wording_with_other_facts_is_no_duplicate(old: str, new: str):
 
     assert changed != ARTICLE
     assert kept(ARTICLE).find(changed) is None
+
+
+ORDER = (
+    "the order for the new printer was placed by anna in the last week, and it was confirmed by the "
+    "shop on the same day. the parcel must arrive before the end of the month, if the weather allows "
+    "it. the prices of the shop rose in the spring, and its old web page is enabled again."
+)
+GERMAN = (
+    "die lieferung an die firma schmidt wurde am morgen vor dem tor abgestellt, und der fahrer hat sich"
+    " den empfang bestätigen lassen. die rechnung soll bis zum ende der woche bezahlt werden, falls "
+    "alles schon da ist."
+)
+FRENCH = (
+    "la réunion de l'équipe aura lieu avant la fin du mois dans la grande salle, et le projet de marie "
+    "sera accepté par le conseil si le budget le permet. les ventes ont monté pendant tout le "
+    "printemps."
+)
+SPANISH = (
+    "la reunión del equipo será antes del fin de mes en la sala grande, y el proyecto de lucía fue "
+    "aceptado por el consejo porque el presupuesto lo permite. las ventas subieron durante toda la "
+    "primavera."
+)
+RUSSIAN = (
+    "встреча команды пройдёт до конца месяца в большом зале, и проект анны был принят советом, потому "
+    "что бюджет это позволяет. продажи выросли за всю весну, и новый сайт снова включён для всех "
+    "покупателей."
+)
+ARABIC = (
+    "سيعقد اجتماع الفريق قبل نهاية الشهر في القاعة الكبيرة وقد وافق المجلس على مشروع محمد لأن الميزانية"
+    " تسمح بذلك وقد ارتفعت المبيعات خلال فصل الربيع كله وعاد الموقع الجديد إلى العمل"
+)
+HINDI = (
+    "टीम की बैठक महीने के अंत से पहले बड़े कमरे में होगी और परिषद ने राम की योजना को मान लिया है "
+    "क्योंकि बजट में इसके लिए पैसा है और पूरे वसंत में बिक्री बढ़ी है"
+)
+KOREAN = (
+    "팀 회의는 이달 말 전에 큰 회의실에서 열리고 위원회는 예산이 허락하기 때문에 민수의 계획"
+    "을 승인했다. 봄 내내 매출이 올랐고 새 홈페이지는 모든 손님을 위해 다시 열렸다. "
+    "가게는 내일도 문을 연다."
+)
+CHINESE = (
+    "昨天下午在市政府的会议上，王经理向大家介绍了公司的新计划，并且回答了记者提出的问题。"
+    "会议结束以后，大家一起参观了新的工厂。"
+)
+JAPANESE = (
+    "来月から新しい制度を始めることになりました。社員は全員、説明会に参加してください。"
+    "詳しいことは人事部に聞いてください。"
+)
+THAI = "การประชุมจะจัดขึ้นในวันที่สามของเดือนหน้าที่โรงแรมในกรุงเทพ ผู้เข้าร่วมทุกคนต้องลงทะเบียนล่วงหน้า"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (ORDER, "by anna", "by peter"),
+        (ORDER, "placed", "cancelled"),
+        (ORDER, "placed", "returned"),
+        (ORDER, "enabled", "disabled"),
+        (ORDER, "rose", "fell"),
+        (ORDER, "before", "after"),
+        (ORDER, "must", "may"),
+        (ORDER, "if the", "unless the"),
+        (ORDER, "must arrive", "must never arrive"),
+        (ORDER, "is enabled", "isn't enabled"),
+        (ORDER, "the prices", "almost all the prices"),
+        (ORDER, "the last week", "the last three weeks"),
+        (ORDER, "its old", "its quite old"),
+        (ORDER, "order", "orders"),
+        (ORDER, "order", "order of two desks"),
+        (ORDER, "rose in the spring", "fell in the autumn after they had risen for a long time"),
+        (GERMAN, "schmidt", "schulz"),
+        (GERMAN, "morgen", "abend"),
+        (GERMAN, "soll", "soll nicht"),
+        (GERMAN, "falls", "obwohl"),
+        (FRENCH, "avant", "après"),
+        (FRENCH, "marie", "jeanne"),
+        (FRENCH, "accepté", "refusé"),
+        (FRENCH, "ont monté", "n'ont pas monté"),
+        (SPANISH, "aceptado", "rechazado"),
+        (SPANISH, "lucía", "carmen"),
+        (SPANISH, "subieron", "bajaron"),
+        (RUSSIAN, "анны", "ольги"),
+        (RUSSIAN, "был принят", "не был принят"),
+        (RUSSIAN, "включён", "выключен"),
+        (ARABIC, "ارتفعت", "انخفضت"),
+        (ARABIC, "محمد", "أحمد"),
+        (HINDI, "राम", "श्याम"),
+        (HINDI, "मान लिया", "नहीं मान लिया"),
+        (KOREAN, "승인했다", "거부했다"),
+        (KOREAN, "민수의", "지수의"),
+        (KOREAN, "올랐고", "내렸고"),
+        (CHINESE, "王经理", "李经理"),
+        (CHINESE, "经理", "副经理"),
+        (CHINESE, "昨天", "今天"),
+        (CHINESE, "回答了", "没有回答"),
+        (CHINESE, "新的工厂", "旧的工厂"),
+        (JAPANESE, "始める", "始めない"),
+        (JAPANESE, "始める", "終える"),
+        (JAPANESE, "参加して", "参加しないで"),
+        (THAI, "วันที่สาม", "วันที่ห้า"),
+        (THAI, "จะจัด", "จะไม่จัด"),
+    ],
+)
+def test_other_words_in_the_place_of_words_are_another_statement(text: str, old: str, new: str):
+    changed = text.replace(old, new, 1)
+
+    assert changed != text
+    assert (kept(text).find(changed), kept(text).covered(changed)) == (None, ())
+
+
+def test_a_new_sentence_inside_of_a_text_is_a_new_statement_and_around_it_is_none():
+    inside = ORDER.replace("same day.", "same day. everyone was glad of it.")
+
+    assert kept(ORDER).find(inside) is None
+    assert kept(inside).find(ORDER) == 0
+    assert kept(ORDER).find(ORDER + " everyone was glad of it.") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (ORDER, " ", "\n"),
+        (ORDER, ", ", " - "),
+        (ORDER, "the new printer", "**the new** _printer_"),
+        (ORDER, "web page", "webpage"),
+        (ORDER, "the order", "source: the news of the town\n\nthe order"),
+        (ORDER, "again.", "again. read more on our page."),
+        (ORDER, "the shop rose in the spring, and its old web page is enabled again.", "the sh"),
+        (ORDER, "the order for the new printer was placed by an", "n"),
+        (GERMAN, GERMAN, GERMAN.upper() + "!"),
+        (GERMAN, "da ist.", "da ist.\n\nmehr dazu auf unserer seite"),
+        (FRENCH, "le printemps.", "le printemps.\nlire la suite"),
+        (SPANISH, "la sala grande", '"la sala grande"'),
+        (SPANISH, SPANISH, SPANISH.title() + "."),
+        (RUSSIAN, RUSSIAN, RUSSIAN.upper() + "."),
+        (RUSSIAN, "покупателей.", "покупателей. читать далее."),
+        (ARABIC, "كله وعاد", "كله، وعاد"),
+        (HINDI, "बढ़ी है", "बढ़ी है। और पढ़ें".replace("।", ".")),
+        (KOREAN, " 가게는 내일도 문을 연다.", ""),
+        (KOREAN, "팀 회의는", "<b>팀 회의는</b>"),
+        (CHINESE, "，", "，\n"),
+        (CHINESE, "新的工厂。", "新的工厂。返回首页查看更多"),
+        (CHINESE, "会议结束", "广告 学外语就来这里 ×会议结束"),
+        (CHINESE, "大家一起参观了新的工厂。", "大家"),
+        (CHINESE, "介绍了", "介绍"),
+        (JAPANESE, "。", "。\n"),
+        (JAPANESE, "来月", "【お知らせ】来月"),
+        (THAI, " ", "\n"),
+    ],
+)
+def test_what_differs_in_form_only_is_merged(text: str, old: str, new: str):
+    changed = text.replace(old, new)
+
+    assert changed != text
+    assert kept(text).find(changed) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("US sales rose.", "us sales rose."),
+        ("It is said that WHO did it.", "It is said that who did it."),
+        (ORDER.replace("shop", "IT"), ORDER.replace("shop", "it") + " bye."),
+        ("The cube has 10² tiles.", "The cube has 102 tiles."),
+        ("Er trinkt in Maßen.", "Er trinkt in Massen."),
+    ],
+)
+def test_letters_that_make_another_word_are_not_folded(text: str, other: str):
+    assert (kept(text).find(other), kept(other).find(text)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("US sales rose in May", "US SALES ROSE IN MAY"),
+        ("us sales rose in may", "US SALES ROSE IN MAY"),
+        ("The Harbour Of Bergen Is Closed", "The harbour of Bergen is closed"),
+        ("IMPORTANT: read this.", "Important: read this."),
+        ("Auf der Straße.", "AUF DER STRASSE."),
+        ("a room of 12 m²", "A room of 12 m2"),
+        (ORDER + " the IT did it.", (ORDER + " the IT did it. bye now.").upper()),
+    ],
+)
+def test_capitals_of_a_whole_line_are_form(text: str, other: str):
+    assert kept(other).find(text) == 0
 
 
 def test_a_fact_that_stands_in_another_kept_text_is_new_to_this_one():

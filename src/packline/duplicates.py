@@ -5,11 +5,11 @@ The answer has a direction: what is wholly part of a longer text may go without 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Generic, TypeVar
 
-from packline.wording import Wording, read
+from packline.difference import is_equal, says
+from packline.wording import Wording, normal, read
 
 __all__ = ["Duplicates"]
 
@@ -20,12 +20,13 @@ class Duplicates(Generic[K]):
     """The kept texts, to be asked whether they already say what a new text says.
 
     Equal texts are found whatever their length; upper and lower case, compatibility forms (NFKC) and the
-    amount of white space make no difference. Longer ones (from 24 words, or characters in scripts
-    without spaces) are also found where at least 85 % of their runs of five words stand in one kept
-    text, each of their facts stands there beside the same neighbour, and neither text negates, counts or
-    names otherwise what the other states in the same words. Reading a text takes time in proportion to its
-    length; only
-    kept texts that share its rarest fact, or its rarest wording, are compared.
+    amount of white space make no difference, except that an acronym in capitals (US) is another word than
+    the same letters in small ones (us). Longer ones (from 24 words, or characters in scripts without
+    spaces) are also found where at least 85 % of their runs of five words stand in one kept text, each of
+    their facts stands there beside the same neighbour, and, word by word, the two differ in their form only:
+    in punctuation, in markup, in a sentence before or after the text, in a cut-off end. Other words in the
+    place of words are another statement, whatever they are. Reading a text takes time in proportion to its
+    length; only kept texts that share its rarest fact, or its rarest wording, are compared.
 
     >>> kept = Duplicates[str]()
     >>> kept.add("a", "The meeting starts at 9:30.")
@@ -40,7 +41,7 @@ class Duplicates(Generic[K]):
         self._holding = _Index()
         self._needing = _Index()
         self._next = 0
-        self._read: Wording | None = None
+        self._read: tuple[str, Wording] | None = None
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -78,14 +79,14 @@ class Duplicates(Generic[K]):
         An equal text comes first, then the one that was kept first.
         """
         new = self._wording(text)
-        equal = self._equal.get(new.plain)
+        equal = self._equals(new)
         if equal:
             return self._kept[equal[0]][0]
         if not new.is_long or self._holding.lacking(new.runs) > new.spare:
             return None
         for number in self._holding.any(new.needed(self._holding.count)):
             key, kept = self._kept[number]
-            if new.is_said_by(kept):
+            if says(kept, new):
                 return key
         return None
 
@@ -95,17 +96,20 @@ class Duplicates(Generic[K]):
         Each of them can go without loss once `text` is kept; `text` itself may say more.
         """
         new = self._wording(text)
-        equal = self._equal.get(new.plain, [])
+        equal = self._equals(new)
         near = self._needing.any(new.items()) if new.is_long else []
-        said = [n for n in near if n not in equal and self._kept[n][1].is_said_by(new)]
+        said = [n for n in near if n not in equal and says(new, self._kept[n][1])]
         return tuple(self._kept[number][0] for number in sorted([*equal, *said]))
 
     def _wording(self, text: str) -> Wording:
         """`text` read; the last one is remembered, since most are asked for and then added."""
-        plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-        if self._read is None or self._read.plain != plain:
-            self._read = read(text, plain)
-        return self._read
+        if self._read is None or self._read[0] != text:
+            self._read = text, read(text, " ".join(normal(text).casefold().split()))
+        return self._read[1]
+
+    def _equals(self, new: Wording) -> list[int]:
+        """The kept texts that are equal to `new`."""
+        return [n for n in self._equal.get(new.plain, ()) if is_equal(self._kept[n][1], new)]
 
 
 class _Index:

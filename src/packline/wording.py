@@ -10,10 +10,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from sys import intern
 
 import regex
 
-__all__ = ["Wording", "read"]
+__all__ = ["Wording", "is_han", "is_numeral", "is_spaceless", "normal", "read"]
 
 _RUN = 5  # words, or characters in scripts without spaces
 _LEAST = 20  # runs; a text with fewer is a duplicate of equal texts only
@@ -23,62 +24,43 @@ _SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar
 _NUMERAL = "〇零一二两兩三四五六七八九十百千万萬亿億"
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--[{_SPACELESS}]]"
 _TOKEN = regex.compile(
-    rf"[A-Za-z]++(?!['’{_LETTER}])|[.!?\n。！？…]"  # the common cases first, for speed
+    rf"[A-Za-z]++(?!['’{_LETTER}])|[.!?\n。！？…()]"  # the common cases first, for speed
     rf"|[+\-−]?\p{{Sc}}?\d{_LETTER}*+(?:[.,:/\-]\d{_LETTER}*+)*+%?"  # a number, date, time, version
     rf"|[{_NUMERAL}]++|[{_SPACELESS}]\p{{M}}*+|{_LETTER}++(?:['’]{_LETTER}++)*+|[\p{{Sm}}\p{{Sc}}]++",
     regex.VERSION1,
 )
+_SPACELESS_START = regex.compile(rf"[{_SPACELESS}]", regex.VERSION1)
+_HAN = regex.compile(r"\p{Han}")
 _ENDS = frozenset(".!?\n。！？…")
+_EDGES = _ENDS | frozenset("()")
+# What a page marks as not its own text: adverts, that a title follows, who wrote it.
+_MARKED = regex.compile(
+    r"广告 [^×\n]{1,80}×|广告声明:[^\n]{1,120}本声明。?|原标题:|\([^()\n]{0,12}记者[^()\n]{0,12}\)"
+)
+_JOINED = regex.compile(r"(?<=\p{Ll}{2})(?=\p{Lu}{2,}$)")  # a name and an acronym: PressTV
 _EXACT = regex.compile(r"[\p{N}\p{Sm}\p{Sc}_]")
-# Words that turn a statement into another one though all else stays: negations, written-out numbers.
-_PIVOTAL = """
-    no not never none neither nor without cannot nicht kein keine nie ne pas jamais sans non nunca sin jamás
-    não нет не ни без 不 没 沒 未 无 無 非 नहीं لا ليس لم لن
-    one two three four five six seven eight nine ten eleven twelve hundred thousand million billion
-"""
-_PIVOTS = frozenset(_PIVOTAL.split())
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A word: its links to both neighbours, the runs that end and start with it, and what stands around it.
-
-    `lead` and `tail` are the runs before and after it, near the ends of the text links, at its ends None.
-    """
-
-    before: int
-    after: int
-    ending: int
-    starting: int
-    lead: int | None
-    tail: int | None
-
-    def is_missing_in(self, other: Wording) -> bool:
-        return self.before not in other.links and self.after not in other.links
-
-    def is_changed_in(self, other: Wording) -> bool:
-        """Whether the other text has the words around this one, with another word or none between them."""
-        if self.ending in other.runs or self.starting in other.runs:
-            return False
-        return all(
-            item is None or item in other.runs or item in other.links for item in (self.lead, self.tail)
-        )
-
-    def opens_otherwise_in(self, other: Wording) -> bool:
-        """Whether the other text has the words that follow here, but after another word."""
-        return self.tail in other.runs and self.after not in other.links
+_MARKUP = regex.compile(
+    r"(?<!\w)_(?!_)([^_\n]+)(?<!_)_(?!\w)|</?(?:[abipu]|br|code|div|em|h[1-6]|li|ol|span|strong|ul)(?:\s[^<>]*)?>"
+)
+_RAISED = regex.compile(r"(?<=\d)(?=\p{No})")  # 10² is not 102
+_ACRONYM = 5  # letters; a longer word in capitals is just loud
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a text says, as far as comparing needs it: runs of words, pairs of words, places of facts."""
+    """What a text says, as far as comparing needs it: its words, runs and pairs of them, the pairs of facts.
+
+    Words are in lower case except for acronyms. `ends` are the places in `words` before which a sentence or a
+    line starts, and the end of the text; `loud` those of words in lines of capitals.
+    """
 
     plain: str
+    words: tuple[str, ...]
+    ends: frozenset[int]
+    loud: frozenset[int]
     runs: frozenset[int]
     links: frozenset[int]
-    facts: tuple[_Place, ...]
-    openers: tuple[_Place, ...]
-    pivots: tuple[_Place, ...]
+    facts: tuple[tuple[int, int], ...]
 
     @property
     def is_long(self) -> bool:
@@ -94,73 +76,89 @@ class Wording:
     def needed(self, count: Callable[[int], int]) -> Sequence[int]:
         """Items of which any text that says all of this one has at least one; as rare as possible."""
         rarest = sorted(self.runs, key=count)[: self.spare + 1]
-        choices = [rarest, *([fact.before, fact.after] for fact in self.facts)]
-        return min(choices, key=lambda items: sum(map(count, items)))
+        return min([rarest, *self.facts], key=lambda items: sum(map(count, items)))
 
-    def is_said_by(self, other: Wording) -> bool:
-        return not (
-            any(fact.is_missing_in(other) or fact.is_changed_in(other) for fact in self.facts)
-            or len(self.runs - other.runs) > self.spare
-            or any(place.opens_otherwise_in(other) for place in self.openers)
-            or any(place.is_changed_in(other) for place in self.pivots)
-            or any(place.is_changed_in(self) for place in other.pivots)
-        )
+    def has_whole(self, start: int, end: int) -> bool:
+        """Whether the words from `start` to `end`, or the same a little further on, are whole sentences."""
+        size, words = end - start, self.words
+        while start not in self.ends or start + size not in self.ends:
+            if not start or words[start - 1] != words[start + size - 1]:
+                break
+            start -= 1
+        else:
+            return True
+        start = end - size
+        while start not in self.ends or start + size not in self.ends:
+            if start + size == len(words) or words[start] != words[start + size]:
+                return False
+            start += 1
+        return True
+
+
+def normal(text: str) -> str:
+    """`text` in its compatibility form (NFKC), but with raised digits apart from those they stand beside."""
+    return unicodedata.normalize("NFKC", text if text.isascii() else _RAISED.sub("^", text))
 
 
 def read(text: str, plain: str) -> Wording:
-    words, facts, openers, pivots = _words(unicodedata.normalize("NFKC", text))
-    runs = [hash(run) for run in zip(*(words[start:] for start in range(_RUN)), strict=False)]
-    links = [hash(pair) for pair in zip(["", *words], [*words, ""], strict=True)]
-
-    def place(at: int) -> _Place:
-        leads, tails = range(at), range(at + 1, len(words))
-        return _Place(
-            before=links[at],
-            after=links[at + 1],
-            ending=runs[max(at - _RUN + 1, 0)],
-            starting=runs[min(at, len(runs) - 1)],
-            lead=runs[at - _RUN] if len(leads) >= _RUN else links[at - 1] if leads else None,
-            tail=runs[at + 1] if len(tails) >= _RUN else links[at + 2] if tails else None,
-        )
-
-    if not runs:
-        facts = openers = pivots = []
+    own = _MARKUP.sub(r" \1 ", _MARKED.sub("\n", normal(text)))
+    words, ends, facts, loud = _words(own)
+    folded = [word.casefold() for word in words]
+    runs = [hash(run) for run in zip(*(folded[start:] for start in range(_RUN)), strict=False)]
+    links = [hash(pair) for pair in zip(["", *folded], [*folded, ""], strict=True)]
     return Wording(
         plain,
+        words=tuple(words),
+        ends=frozenset([0, *ends, len(words)]),
+        loud=frozenset(loud),
         runs=frozenset(runs),
         links=frozenset(links),
-        facts=tuple(map(place, facts)),
-        openers=tuple(map(place, openers)),
-        pivots=tuple(map(place, pivots)),
+        facts=tuple((links[at], links[at + 1]) for at in facts),
     )
 
 
 def _words(text: str) -> tuple[list[str], list[int], list[int], list[int]]:
-    """The folded words of `text`, and the positions of facts, of names that open a sentence, of pivots."""
+    """The words of `text`, and the positions of sentences, of facts, and of words in lines of capitals."""
     words: list[str] = []
+    ends: list[int] = []
     facts: list[int] = []
-    openers: list[int] = []
-    pivots: list[int] = []
-    opening = True
-    for token in _TOKEN.findall(text):
-        if token in _ENDS:
-            if openers and openers[-1] == len(words) - 1:
-                openers.pop()  # a heading of one word
-            opening = True
+    loud: list[int] = []
+    opening, start, capitals, quiet = True, 0, 0, False
+    for token in [*_TOKEN.findall(text), "\n"]:
+        if token in _EDGES:
+            ends.append(len(words))
+            if token in _ENDS:
+                if capitals and not quiet and (len(words) - start > 2 or capitals > _ACRONYM):
+                    loud.extend(range(start, len(words)))
+                    words[start:] = [word.lower() for word in words[start:]]
+                opening, start, capitals, quiet = True, len(words), 0, False
             continue
-        word = token.casefold()
-        if word in _PIVOTS or word[0] in _NUMERAL:
-            pivots.append(len(words))
-        elif word != token or not word.isalpha():
-            if word.endswith(("n't", "n’t")):
-                pivots.append(len(words))
-            elif _is_exact(token) or (token[0] != word[0] and not opening):
-                facts.append(len(words))
-            elif token[0] != word[0]:
-                openers.append(len(words))
-        words.append(word)
-        opening = False
-    return words, facts, openers, pivots
+        for part in _JOINED.split(token) if token[-2:].isupper() else (token,):
+            word = intern(part.lower())
+            quiet = quiet or part.upper() != part
+            if word != part or not word.isalpha():
+                if (_is_exact(part) or (part[0] != word[0] and not opening)) and word[0] not in _NUMERAL:
+                    facts.append(len(words))
+                if part.isupper():
+                    capitals = max(capitals, len(part))
+                    word = intern(part) if 2 <= len(part) <= _ACRONYM and part.isalpha() else word
+            words.append(word)
+            opening = False
+    return words, ends, facts, loud
+
+
+def is_spaceless(word: str) -> bool:
+    """Whether a word is a character of a script without spaces."""
+    return _SPACELESS_START.match(word) is not None
+
+
+def is_han(word: str) -> bool:
+    return _HAN.match(word) is not None
+
+
+def is_numeral(word: str) -> bool:
+    """Whether a word is a number written in Chinese."""
+    return word[0] in _NUMERAL
 
 
 def _is_exact(token: str) -> bool:
