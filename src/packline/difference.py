@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from packline.alignment import Gap, gaps
 from packline.wording import Wording, is_han, is_numeral, is_spaceless
 
-__all__ = ["says"]
+__all__ = ["is_equal", "says"]
 
 # Words that turn a statement into another one though much else is added: negations, written-out numbers.
 _PIVOTAL = """
