@@ -81,6 +81,15 @@ def test_names_lead_on_in_a_script_without_capitals():
     assert second > other
 
 
+def test_a_name_that_is_read_otherwise_in_its_text_leads_nowhere():
+    pool = evidence(
+        "من كتب كـتاب الحياة؟ كتبه أحمد.", "تاب أحمد."
+    )  # with a sign that only stretches the word
+
+    assert set(names_in(pool[0].content)) & {("تاب",)}
+    assert np.isfinite(Lexical().scores("من كتب الكتاب؟", pool)).all()
+
+
 def test_what_stands_in_brackets_does_not_belong_to_a_title():
     titled, other, *_ = scores("Who wrote Brand?", "Brand (play)\nA drama.", "Brand calves\nA manual.")
 

@@ -60,7 +60,7 @@ def to_linked(
     def after_hop(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         leaders = _leaders(scores)
         strengths = scores[leaders] * (scores[leaders] / scores[leaders[0]]) ** 2
-        by_title = _by_title(leaders, linked * strengths, pool)
+        by_title = _by_title(leaders, linked * strengths, pool, besides=asked)
         return scores + by_title + _by_name(leaders, shared * strengths, pool, besides=asked)
 
     once = after_hop(scores)
@@ -74,16 +74,23 @@ def _leaders(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     return able[np.argsort(-scores[able], kind="stable")][:LEADERS]
 
 
-def _by_title(leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
-    """The most that a leader gives for a title that it mentions, other than by its own title."""
+def _by_title(
+    leaders: NDArray[np.intp], strengths: NDArray[np.float64], pool: Pool, *, besides: set[int]
+) -> NDArray[np.float64]:
+    """The most that a leader gives for a title that it mentions.
+
+    Not for one that is a part of its own title and of the question, the words `besides`: asked about "Night
+    Train", that film mentions neither "Night" nor "Train".
+    """
     titles, index = pool.titles, pool.words
     gained = np.zeros(len(pool))
     if not len(titles.packets):
         return gained
+    named = titles.named(list(besides), least=IN_QUESTION) > 0
     for leader, strength in zip(leaders, strengths, strict=True):
         own = index.numbers[index.starts[leader] : index.starts[leader + 1]]
         given = strength * titles.named(own, least=IN_PASSAGE)
-        given[(titles.packets == leader) | titles.within(leader)] = 0.0
+        given[(titles.packets == leader) | (titles.within(leader) & named)] = 0.0
         gained[titles.packets] = np.maximum(gained[titles.packets], given)
     return gained
 

@@ -152,7 +152,9 @@ class Pool:
         if known is None:
             index, known = self.words, {}
             for name, worth in names_in(self.packets[place].content).items():
-                known[tuple(number for word in name if (number := index.number(word)) is not None)] = worth
+                numbers = tuple(number for word in name if (number := index.number(word)) is not None)
+                if len(numbers) == len(name):  # else it is read otherwise in its text
+                    known[numbers] = worth
             if len(self._names) >= _REMEMBERED:
                 self._names.clear()
             self._names[place] = known
