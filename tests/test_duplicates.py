@@ -290,7 +290,6 @@ def test_a_new_sentence_inside_of_a_text_is_a_new_statement_and_around_it_is_non
         (KOREAN, "팀 회의는", "<b>팀 회의는</b>"),
         (CHINESE, "，", "，\n"),
         (CHINESE, "新的工厂。", "新的工厂。返回首页查看更多"),
-        (CHINESE, "会议结束", "广告 学外语就来这里 ×会议结束"),
         (CHINESE, "大家一起参观了新的工厂。", "大家"),
         (CHINESE, "介绍了", "介绍"),
         (JAPANESE, "。", "。\n"),
@@ -452,3 +451,15 @@ def test_of_marked_pairs_the_same_articles_are_found_and_no_template_is(shared_d
 
     assert sum(found["template_other_facts"]) == 0
     assert 2 * true / (2 * true + false + missed) >= 0.95
+
+
+@pytest.mark.parametrize(("count", "merged"), [(60, False), (400, True)])
+def test_a_long_text_may_be_edited_in_passing_a_short_one_may_not(count: int, merged: bool):
+    text = " ".join(
+        f"{letter}{other}word" for letter in "abcdefghijklmnopqrstu" for other in "abcdefghijklmnopqrstu"
+    )
+    long = " ".join(text.split()[:count])
+    words = long.split()
+    words[count // 2] = "other"
+
+    assert (kept(long).find(" ".join(words)) == 0) is merged

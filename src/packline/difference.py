@@ -2,7 +2,8 @@
 
 Which words turn a statement (enabled, disabled; before, after; anna, peter) no list can hold. So any words in
 the place of others state something else. What republished texts really have is more or less of what stands
-beside the text: titles, sources, captions, adverts, a cut-off end.
+beside the text: titles, sources, captions, adverts, a cut-off end. Only a long text, which hardly repeats
+another one by chance, may be edited in passing: it goes by its wording and its facts.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from packline.alignment import Gap, gaps
 from packline.wording import Wording, is_han, is_numeral, is_spaceless
 
 __all__ = ["is_equal", "says"]
+
+LONG = 250
+"""Runs of words from which on a text is long."""
 
 # Words that turn a statement into another one though much else is added: negations, written-out numbers.
 _PIVOTAL = """
@@ -44,7 +48,10 @@ def says(kept: Wording, new: Wording) -> bool:
     return (
         all(before in kept.links or after in kept.links for before, after in new.facts)
         and len(new.runs - kept.runs) <= new.spare
-        and all(_Difference(gap, new, kept).is_form for gap in gaps(new.words, kept.words))
+        and (
+            len(new.runs) > LONG
+            or all(_Difference(gap, new, kept).is_form for gap in gaps(new.words, kept.words))
+        )
     )
 
 

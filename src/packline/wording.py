@@ -33,11 +33,6 @@ _SPACELESS_START = regex.compile(rf"[{_SPACELESS}]", regex.VERSION1)
 _HAN = regex.compile(r"\p{Han}")
 _ENDS = frozenset(".!?\n。！？…")
 _EDGES = _ENDS | frozenset("()")
-# What a page marks as not its own text: adverts, that a title follows, who wrote it.
-_MARKED = regex.compile(
-    r"广告 [^×\n]{1,80}×|广告声明:[^\n]{1,120}本声明。?|原标题:|\([^()\n]{0,12}记者[^()\n]{0,12}\)"
-)
-_JOINED = regex.compile(r"(?<=\p{Ll}{2})(?=\p{Lu}{2,}$)")  # a name and an acronym: PressTV
 _EXACT = regex.compile(r"[\p{N}\p{Sm}\p{Sc}_]")
 _MARKUP = regex.compile(
     r"(?<!\w)_(?!_)([^_\n]+)(?<!_)_(?!\w)|</?(?:[abipu]|br|code|div|em|h[1-6]|li|ol|span|strong|ul)(?:\s[^<>]*)?>"
@@ -101,7 +96,7 @@ def normal(text: str) -> str:
 
 
 def read(text: str, plain: str) -> Wording:
-    own = _MARKUP.sub(r" \1 ", _MARKED.sub("\n", normal(text)))
+    own = _MARKUP.sub(r" \1 ", normal(text))
     words, ends, facts, loud = _words(own)
     folded = [word.casefold() for word in words]
     runs = [hash(run) for run in zip(*(folded[start:] for start in range(_RUN)), strict=False)]
@@ -133,17 +128,16 @@ def _words(text: str) -> tuple[list[str], list[int], list[int], list[int]]:
                     words[start:] = [word.lower() for word in words[start:]]
                 opening, start, capitals, quiet = True, len(words), 0, False
             continue
-        for part in _JOINED.split(token) if token[-2:].isupper() else (token,):
-            word = intern(part.lower())
-            quiet = quiet or part.upper() != part
-            if word != part or not word.isalpha():
-                if (_is_exact(part) or (part[0] != word[0] and not opening)) and word[0] not in _NUMERAL:
-                    facts.append(len(words))
-                if part.isupper():
-                    capitals = max(capitals, len(part))
-                    word = intern(part) if 2 <= len(part) <= _ACRONYM and part.isalpha() else word
-            words.append(word)
-            opening = False
+        word = intern(token.lower())
+        quiet = quiet or token.upper() != token
+        if word != token or not word.isalpha():
+            if (_is_exact(token) or (token[0] != word[0] and not opening)) and word[0] not in _NUMERAL:
+                facts.append(len(words))
+            if token.isupper():
+                capitals = max(capitals, len(token))
+                word = intern(token) if 2 <= len(token) <= _ACRONYM and token.isalpha() else word
+        words.append(word)
+        opening = False
     return words, ends, facts, loud
 
 
