@@ -29,7 +29,8 @@ _RUNS = regex.compile(
     rf"([{_UNSPACED}][{_UNSPACED}\p{{M}}]*)|((?:(?![{_UNSPACED}])[\p{{L}}\p{{N}}\p{{M}}])+|{_PICTURE})"
 )
 _GRAM = regex.compile(rf"[{_UNSPACED}]")
-_WORD = regex.compile(rf"[\p{{L}}\p{{N}}\p{{M}}]+|{_PICTURE}")
+_WORD = regex.compile(r"[\p{L}\p{N}\p{M}]+")
+_MORE_THAN_WORDS = regex.compile(rf"[{_UNSPACED}{_PICTURE}]")
 # What makes most English texts more than ASCII; it parts words like any other punctuation.
 _PUNCTUATION = dict.fromkeys(map(ord, "‘’‚“”„–—…•·«»‹›\u00a0\u202f"), " ")
 
@@ -66,7 +67,7 @@ def _spaced(text: str) -> bytes:
     if plain.isascii():
         return plain.encode("ascii")
     folded = unicodedata.normalize("NFKC", plain).casefold()
-    parts = _parts(folded) if _GRAM.search(folded) else _WORD.findall(folded)
+    parts = _parts(folded) if _MORE_THAN_WORDS.search(folded) else _WORD.findall(folded)
     return " ".join(parts).encode("utf-8", "replace")
 
 
