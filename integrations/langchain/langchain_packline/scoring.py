@@ -7,6 +7,7 @@ them, and no other builder in the process sees it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Self
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -18,29 +19,11 @@ from langchain_packline.models import scorer_of
 from langchain_packline.options import STRICT, Options
 from langchain_packline.unasked import rescored
 from packline import Gathered, Relevance
+from packline.relevance.scorers import Scorers
 
-__all__ = ["Configurable", "Given", "Scorers", "Scoring"]
+__all__ = ["Configurable", "Given", "Scoring"]
 
 Given = Annotated[Any, SkipValidation]
-_LAST = 8  # scorers, for Runnables whose `relevance` is set for single calls
-
-
-class Scorers:
-    """The last scorers of one Runnable and its copies: one for each thing that was given as `relevance`.
-
-    Found by identity, since many models have no hash; a name by what it is.
-    """
-
-    def __init__(self) -> None:
-        self._made: list[tuple[object, Relevance]] = []
-
-    def of(self, given: object) -> Relevance:
-        for other, made in self._made:
-            if other is given or (isinstance(given, str) and other == given):
-                return made
-        made = scorer_of(given)
-        self._made = [*self._made, (given, made)][-_LAST:]
-        return made
 
 
 class Scoring(Options):
@@ -54,7 +37,7 @@ class Scoring(Options):
     model_config = STRICT
 
     relevance: Given = None
-    _scorers: Scorers = PrivateAttr(default_factory=Scorers)
+    _scorers: Scorers = PrivateAttr(default_factory=partial(Scorers, scorer_of))
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse at once what cannot score."""

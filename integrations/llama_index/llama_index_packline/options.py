@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec
 
 from llama_index.core.bridge.pydantic import (
@@ -18,9 +18,10 @@ from llama_index.core.bridge.pydantic import (
 )
 
 from llama_index_packline.counting import counter_of
-from llama_index_packline.scoring import Scorers, scorer
+from llama_index_packline.scoring import scorer
 from packline import ConfigError, ContextConfig
 from packline.options import check_names
+from packline.relevance.scorers import Scorers
 
 __all__ = ["Options", "checked_setting", "checks_names"]
 
@@ -49,7 +50,7 @@ class Options(BaseModel):
     token_counter: Any = None
     context_window: int | None = None
     stop_share: float = ContextConfig.stop_share
-    _scorers: Scorers = PrivateAttr(default_factory=Scorers)
+    _scorers: Scorers = PrivateAttr(default_factory=partial(Scorers, scorer))
 
     def __init__(self, **options: Any) -> None:
         check_names(type(self).__name__, options, list(type(self).model_fields))

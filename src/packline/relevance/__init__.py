@@ -51,7 +51,7 @@ def resolve_relevance(spec: object) -> Relevance:
     """
     if isinstance(spec, str) and spec in _NAMED:
         return _NAMED[spec]()
-    if isinstance(spec, Relevance) and is_scorer(spec):
+    if is_scorer(spec):
         return spec
     if is_cross_encoder(spec):
         return Reranked(spec)

@@ -39,7 +39,7 @@ def to_titled(
     titles = pool.titles
     if not titled or not len(titles.packets):
         return scores
-    asked = [number for word in words(question) if (number := pool.words.number(word)) is not None]
+    asked = pool.words.known(words(question))
     spread = scores.copy()
     spread[titles.packets] += titled * scores.max() * titles.named(asked, least=IN_QUESTION)
     return spread
@@ -55,7 +55,7 @@ def to_linked(
     """
     if not (linked or shared) or scores.max(initial=0.0) <= 0:
         return scores
-    asked = {number for word in words(question) if (number := pool.words.number(word)) is not None}
+    asked = set(pool.words.known(words(question)))
 
     def after_hop(scores: NDArray[np.float64]) -> NDArray[np.float64]:
         leaders = _leaders(scores)

@@ -140,8 +140,7 @@ class Pool:
             if end <= 0:
                 continue
             line = packet.content[:end]
-            title = {index.number(word) for word in words(_WHICH.sub("", line)) or words(line)}
-            if known := sorted(number for number in title if number is not None):
+            if known := sorted(set(index.known(words(_WHICH.sub("", line)) or words(line)))):
                 packets.append(place)
                 numbers.append(known)
         return Titles(packets, numbers, index)
@@ -152,7 +151,7 @@ class Pool:
         if known is None:
             index, known = self.words, {}
             for name, worth in names_in(self.packets[place].content).items():
-                numbers = tuple(number for word in name if (number := index.number(word)) is not None)
+                numbers = tuple(index.known(name))
                 if len(numbers) == len(name):  # else it is read otherwise in its text
                     known[numbers] = worth
             if len(self._names) >= _REMEMBERED:

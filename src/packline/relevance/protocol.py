@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,6 @@ class Relevance(Protocol):
         ...
 
 
-def is_scorer(thing: object) -> bool:
+def is_scorer(thing: object) -> TypeGuard[Relevance]:
     """Whether this is a scorer, made from its class."""
     return isinstance(thing, Relevance) and not isinstance(thing, type)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -134,6 +134,10 @@ class WordIndex:
         """The word's place in the vocabulary, or None where no text has it."""
         return self._numbers.get(word.encode("utf-8"))
 
+    def known(self, words: Iterable[str]) -> list[int]:
+        """The numbers of those words that any text has, in their order."""
+        return [number for word in words if (number := self.number(word)) is not None]
+
     def starting_with(self, prefix: str) -> list[str]:
         """The words of the vocabulary that start so."""
         first = prefix.encode("utf-8")
@@ -149,7 +153,7 @@ class WordIndex:
         width = len(groups) + 1
         column = np.zeros(self.vocabulary, np.min_scalar_type(width))
         for place, group in enumerate(groups, 1):
-            column[[number for word in group if (number := self.number(word)) is not None]] = place
+            column[self.known(group)] = place
         columns = column.take(self.numbers, mode="clip")  # all are in range: that is faster than to check
         found = np.flatnonzero(columns)
         texts = np.searchsorted(self.starts, found, "right") - 1
