@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from packline.packet import Kind
 from packline.prompt import Prompt, chat_message, fixed_bodies
@@ -61,6 +62,10 @@ class Draft:
 
     def bodies(self) -> dict[str, str]:
         """Title to text of each section, in the template's order, borders marked."""
+        return dict(self._bodies)
+
+    @cached_property
+    def _bodies(self) -> dict[str, str]:
         request = self.selection.request
         bodies = fixed_bodies(self.template, request.question, request.instructions)
         heads = {self.template.head(v.packet).strip(": ") for part in self.sections for v in part.verdicts}
