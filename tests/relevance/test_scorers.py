@@ -174,6 +174,7 @@ def test_a_speaker_is_named_by_a_part_of_the_name_that_nobody_else_has():
 
     assert of_ann[0] / of_ann[1] > 1.2
     assert of_both[0] == of_both[1]
+    assert Pool(pool).speakers["Ann Lopez"][0] == [frozenset({"ann", "lopez"}), frozenset({"ann"})]
 
 
 def test_the_roles_of_a_chat_name_nobody():
