@@ -51,7 +51,7 @@ async def test_no_node_outlives_its_postprocessor_and_no_message_its_block(relev
     alive += [weakref.ref(message) for message in block.messages]
 
     del given, postprocessor, block
-    await asyncio.sleep(0)  # until then the event loop holds the last result
+    await asyncio.get_running_loop().shutdown_default_executor()  # a thread may hold its last result
     gc.collect()
 
     assert [reference() for reference in alive] == [None] * 4
