@@ -31,7 +31,8 @@ from llama_index.core.base.llms.types import (
 )
 
 from packline import ConfigError, ContextPacket, Kind
-from packline.conversation import read_message, turns
+from packline.conversation import turns
+from packline.messages import read_message
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

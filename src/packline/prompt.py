@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from packline.conversation import read_message
+from packline.messages import read_message
 from packline.packet import Kind
 from packline.template import Template
 from packline.tokens import Counter

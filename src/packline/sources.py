@@ -17,8 +17,8 @@ from numbers import Real
 from typing import Literal, Protocol, cast, get_args
 
 from packline.attempt import is_async
-from packline.conversation import reader
 from packline.errors import ConfigError, SourceError
+from packline.messages import reader
 from packline.packet import ContextPacket, Kind
 from packline.timestamps import read_timestamp
 

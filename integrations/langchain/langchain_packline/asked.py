@@ -12,7 +12,7 @@ from langchain_core.prompt_values import PromptValue
 
 from langchain_packline.memory import wholes
 from packline import ConfigError, ContextPacket, Source, SourceError
-from packline.conversation import read_message
+from packline.messages import read_message
 from packline.sources import packets_of
 
 __all__ = ["Asked", "asked_of", "packets_given"]

@@ -15,7 +15,7 @@ from langchain_packline.asked import Asked, asked_of
 from langchain_packline.memory import amessages_of, messages_of
 from packline import ConfigError, Request
 from packline.attempt import threaded
-from packline.conversation import read_message
+from packline.messages import read_message
 from packline.timestamps import read_timestamp
 
 __all__ = ["PromptInput", "Question", "arequest_of", "request_of"]

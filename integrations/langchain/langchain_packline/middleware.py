@@ -25,7 +25,7 @@ from langchain_packline.tracing import aannounce, announce
 from langchain_packline.turn import Head, Turn
 from packline import BudgetError, Draft
 from packline.attempt import threaded
-from packline.conversation import read_message
+from packline.messages import read_message
 from packline.prompt import MEDIA_TOKENS, Prompt, attached, fixed_bodies
 
 try:

@@ -13,7 +13,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from packline import BudgetError
-from packline.conversation import read_message, turns
+from packline.conversation import turns
+from packline.messages import read_message
 from packline.prompt import MEDIA_TOKENS, Message
 from packline.shortening import shorten
 from packline.tokens import Counter

@@ -19,7 +19,8 @@ from llama_index_packline.events import ContextEvent, dispatcher
 from llama_index_packline.options import Options, checked_setting
 from packline import Context, ContextConfig, Draft, Gathered, acompress, select, structure
 from packline.attempt import threaded
-from packline.conversation import read_message, turns
+from packline.conversation import turns
+from packline.messages import read_message
 from packline.passages import Passages
 from packline.request import Request
 from packline.shortening import shorten

@@ -18,7 +18,8 @@ from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 from packline import ConfigError, ContextPacket, Kind, Source
 from packline.attempt import Call, settle, threaded
-from packline.conversation import read_message, turns
+from packline.conversation import turns
+from packline.messages import read_message
 
 __all__ = ["aread_memory", "memory_sources", "read_memory"]
 
