@@ -18,6 +18,7 @@ from packline.config import ContextConfig
 from packline.duplicates import Duplicates
 from packline.packet import ContextPacket, Kind
 from packline.prompt import MEDIA_TOKENS
+from packline.ranking import best_first
 from packline.relevance.enough import beyond_enough
 from packline.tokens import Counter
 from packline.verdict import Dropped, Pool, Reason, Verdict
@@ -63,7 +64,6 @@ class Filling:
     def __post_init__(self) -> None:
         self.left = self.budget
         self.spare = np.zeros(len(self.pool.packets), bool)
-        self.order = np.argsort(-self.pool.score, kind="stable")
 
     def keep_state(self, packets: Sequence[ContextPacket]) -> None:
         """The state stands first, as far as the share of its section goes."""
@@ -114,7 +114,7 @@ class Filling:
             lengths = np.array([len(packet.content) for packet in self.pool.packets])
             self.spare = beyond_enough(self.pool.score, lengths, share=self.config.stop_share)
             enough &= ~self.spare
-        for row in map(int, self.order[enough[self.order]]):
+        for row in best_first(self.pool.score, np.flatnonzero(enough)):
             if row in self.kept:
                 continue
             if len(self.misses) > _MISSES + len(self.kept):
@@ -245,10 +245,11 @@ class Filling:
         return (*state, *self._unselected()) if state else self._unselected()
 
     def _unselected(self) -> Dropped:
-        rows = self.order
-        if self.kept:
-            rows = rows[~np.isin(rows, list(self.kept))]
-        least = self.config.min_relevance
         return Dropped(
-            self.pool, rows, tokens=self.tokens, reasons=self.reasons, least=least, spare=self.spare
+            self.pool,
+            frozenset(self.kept),
+            tokens=self.tokens,
+            reasons=self.reasons,
+            least=self.config.min_relevance,
+            spare=self.spare,
         )

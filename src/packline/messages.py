@@ -91,7 +91,7 @@ def read_message(message: object, name: str = "message") -> Spoken:
 
 def reader(thing: object) -> Callable[[str], object]:
     """How to read a field of a dict or of an object; absent ones are None."""
-    names = _names(type(thing))
+    names = _names(type(thing))  # type: ignore[arg-type]  # a class has a hash
     if names is None or getattr(thing, "__pydantic_extra__", None):
         return thing.get if isinstance(thing, Mapping) else lambda name: getattr(thing, name, None)
     fields = vars(thing)

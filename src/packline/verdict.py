@@ -1,15 +1,16 @@
 """Verdict: what became of a packet, with its scores and the reason.
 
-Verdicts on what was dropped are made when they are looked at: there may be a hundred thousand of them.
+Verdicts on what was dropped are sorted and made when they are looked at: there may be a hundred thousand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -118,7 +119,7 @@ class Dropped(Sequence[Verdict]):
 
     Args:
         pool: The pool.
-        rows: Rows of the pool, shape (n,).
+        kept: Rows of the pool that are not among them.
         tokens: Row to tokens, where they were counted.
         reasons: Row to the reason, where it is not that the packet's relevance or score was too low, or else
             that it did not fit.
@@ -129,7 +130,7 @@ class Dropped(Sequence[Verdict]):
     def __init__(
         self,
         pool: Pool,
-        rows: NDArray[np.intp],
+        kept: Set[int],
         *,
         tokens: Mapping[int, int],
         reasons: Mapping[int, Reason],
@@ -137,14 +138,19 @@ class Dropped(Sequence[Verdict]):
         spare: NDArray[np.bool_],
     ) -> None:
         self._pool = pool
-        self._rows = rows
+        self._kept = kept
         self._tokens = tokens
         self._reasons = reasons
         self._least = least
         self._spare = spare
 
+    @cached_property
+    def _rows(self) -> NDArray[np.intp]:
+        rows = np.argsort(-self._pool.score, kind="stable")
+        return rows[~np.isin(rows, list(self._kept))]
+
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) if "_rows" in vars(self) else len(self._pool.packets) - len(self._kept)
 
     @overload
     def __getitem__(self, place: int) -> Verdict: ...

@@ -29,18 +29,36 @@ def test_only_unspaced_scripts_have_grams():
 def test_an_index_counts_the_words_of_each_text_whatever_block_it_is_in():
     texts = [f"red {'fish ' * (n % 3)}" if n % 2 else f"鱼 {n}" for n in range(1000)]
 
-    counts = WordIndex(texts).counts([["red"], ["fish"], ["鱼"], ["unknown"]])
+    found = WordIndex(texts).counts([["red"], ["fish", "鱼"], ["unknown"]])
 
-    expected = [[words(text).count(word) for word in ("red", "fish", "鱼", "unknown")] for text in texts]
-    np.testing.assert_array_equal(counts, expected)
+    expected = {
+        (place, group): count
+        for place, text in enumerate(texts)
+        for group, word in enumerate(["red", "fish|鱼"])
+        if (count := sum(map(words(text).count, word.split("|"))))
+    }
+    assert dict(zip(zip(found.texts, found.groups, strict=True), found.counts, strict=True)) == expected
+    assert len(found.counts) == len(expected)
 
 
 def test_texts_without_words_keep_their_place():
     index = WordIndex(["", "\x00\x7f", "fish", "?"])
 
-    assert index.counts([["fish"]]).ravel().tolist() == [0, 0, 1, 0]
+    assert [row.tolist() for row in index.counts([["fish"]])] == [[2], [0], [1]]
     assert len(index) == 4
     assert index.lengths.tolist() == [0, 0, 1, 0]
+
+
+def test_each_word_is_found_wherever_it_stands_in_any_number_of_words():
+    """More words than 16 bits have numbers for."""
+    many = [f"w{n} w{n + 1} fish" for n in range(70_000)]
+    index = WordIndex([*many, "w5 fish w69999"])
+
+    for word in ("w0", "w5", "w69999", "w70000", "fish"):
+        number = index.number(word)
+        places = index.places(number)
+        np.testing.assert_array_equal(places, np.flatnonzero(index.numbers == number))
+    assert index.texts_at(index.places(index.number("w69999"))).tolist() == [69_998, 69_999, 70_000]
 
 
 def test_words_are_found_by_their_beginning():
@@ -53,4 +71,4 @@ def test_an_index_of_nothing_is_empty():
     index = WordIndex([])
 
     assert len(index) == 0
-    assert index.counts([["fish"]]).shape == (0, 1)
+    assert [row.tolist() for row in index.counts([["fish"]])] == [[], [], []]

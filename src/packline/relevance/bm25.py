@@ -24,7 +24,7 @@ from packline.relevance.function_words import function_words
 from packline.relevance.phrases import texts_with
 from packline.relevance.pool import Pool
 from packline.relevance.rarity import rarity
-from packline.relevance.words import WordIndex, is_gram, words
+from packline.relevance.words import Counts, WordIndex, is_gram, words
 
 __all__ = ["Matches", "bm25"]
 
@@ -61,20 +61,22 @@ def bm25(question: str, pool: Pool) -> Matches:
         return Matches(np.zeros(len(index)), 0.0)
     lengths = index.lengths
     norm: Weights = (K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))).astype(np.float64)
-    stems = [_stem(word) for word in asked]
-    kinds = list(dict.fromkeys(stems))
-    others = [[word for word in _words_of(stem, index) if word not in asked] for stem in kinds]
-    counts = index.counts([*([word] for word in asked), *others])
-    exact = counts[:, : len(asked)]
-    alike = counts[:, len(asked) :]
-    for place, stem in enumerate(stems):
-        alike[:, kinds.index(stem)] += exact[:, place]
+    stems: dict[str, list[str]] = {}
+    for word in asked:
+        stems.setdefault(_stem(word), []).append(word)
+    alike = [[*dict.fromkeys([*held, *_words_of(stem, index)])] for stem, held in stems.items()]
     codes, together = _codes(question, index)
-    if codes:
-        exact, alike = np.hstack([exact, together]), np.hstack([alike, together])
+    exact = _joined(index.counts([[word] for word in asked]), together, len(asked))
     by_word, _ = _weighed(exact, [*asked, *codes], norm)
-    by_stem, share = _weighed(alike, [*kinds, *codes], norm)
+    by_stem, share = _weighed(_joined(index.counts(alike), together, len(stems)), [*stems, *codes], norm)
     return Matches((by_word + by_stem) / 2, share)
+
+
+def _joined(first: Counts, second: Counts, groups: int) -> Counts:
+    """Both, the groups of the second after the `groups` of the first."""
+    return Counts(
+        *map(np.concatenate, zip(first, second._replace(groups=second.groups + groups), strict=True))
+    )
 
 
 def _asked(question: str, index: WordIndex) -> list[str]:
@@ -90,11 +92,11 @@ def _stands_often(word: str, index: WordIndex) -> bool:
     return number is not None and index.occurrences[number] > OFTEN * len(index)
 
 
-def _codes(question: str, index: WordIndex) -> tuple[list[str], NDArray[np.float32]]:
+def _codes(question: str, index: WordIndex) -> tuple[list[str], Counts]:
     """Neighbouring numbers of versions, dates and addresses in the question, and which texts have them so.
 
     Returns:
-        The pairs, such as "2.3" and "3.1" of "2.3.1", and one column for each: 1 where a text has it.
+        The pairs, such as "2.3" and "3.1" of "2.3.1", and a count of 1 where a text has one.
     """
     pairs: dict[str, tuple[int, int]] = {}
     for code in _CODE.findall(question):
@@ -102,26 +104,23 @@ def _codes(question: str, index: WordIndex) -> tuple[list[str], NDArray[np.float
             first, second = map(index.number, pair)
             if first is not None and second is not None:
                 pairs[".".join(pair)] = first, second
-    together = np.zeros((len(index), len(pairs)), np.float32)
-    if pairs:
-        together[texts_with(list(pairs.values()), index)] = 1.0
-    return list(pairs), together
+    texts, held = texts_with(list(pairs.values()), index)
+    return list(pairs), Counts(texts, held, np.ones_like(held))
 
 
-def _weighed(counts: NDArray[np.float32], names: list[str], norm: Weights) -> tuple[Weights, float]:
-    texts = len(counts)
-    containing = np.count_nonzero(counts, axis=0)
+def _weighed(found: Counts, names: list[str], norm: Weights) -> tuple[Weights, float]:
+    """The score of each text, and the share of the words' weight that the best text has."""
+    texts = len(norm)
+    containing = np.bincount(found.groups, minlength=len(names))
     weight = rarity(containing, texts)
     weight = np.where([is_gram(name) for name in names], weight, weight**2)
     said = _said(names, np.where(containing > 0, weight, 0.0))
     weight = weight * said
-    found = np.flatnonzero(counts.any(axis=1))
-    tf = counts[found]
-    scores = np.zeros(texts)
-    scores[found] = (tf / (tf + norm[found, None])) @ weight
+    gained = found.counts / (found.counts + norm[found.texts]) * weight[found.groups]
+    scores: Weights = np.bincount(found.texts, gained, minlength=texts).astype(np.float64)
     # A few texts do not show what is rare in a language: the fewer, the more all words count alike.
     alike = (texts * weight + FEW * said) / (texts + FEW)
-    share = ((tf > 0) @ alike).max(initial=0.0) / alike.sum()
+    share = np.bincount(found.texts, alike[found.groups], minlength=texts).max() / alike.sum()
     return scores, float(min(share, 1.0))
 
 

@@ -6,9 +6,12 @@ first one, not the question; but the first one mentions it by its title, or name
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 from numpy.typing import NDArray
 
+from packline.ranking import best_first
 from packline.relevance.phrases import texts_with
 from packline.relevance.pool import Pool
 from packline.relevance.rarity import rarity
@@ -56,22 +59,16 @@ def to_linked(
     if not (linked or shared) or scores.max(initial=0.0) <= 0:
         return scores
     asked = set(pool.words.known(words(question)))
+    everywhere = np.arange(len(pool))
 
     def after_hop(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        leaders = _leaders(scores)
+        leaders = np.fromiter(islice(best_first(scores, everywhere), LEADERS), np.intp)
         strengths = scores[leaders] * (scores[leaders] / scores[leaders[0]]) ** 2
         by_title = _by_title(leaders, linked * strengths, pool, besides=asked)
         return scores + by_title + _by_name(leaders, shared * strengths, pool, besides=asked)
 
     once = after_hop(scores)
     return once + AGAIN * (after_hop(once) - once)
-
-
-def _leaders(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The places of the best scores, best first."""
-    least = np.partition(scores, -LEADERS)[-LEADERS] if len(scores) > LEADERS else scores.min()
-    able = np.flatnonzero(scores >= least)
-    return able[np.argsort(-scores[able], kind="stable")][:LEADERS]
 
 
 def _by_title(
