@@ -105,9 +105,14 @@ def select(gathered: Gathered, *, relevance: Relevance, counter: Counter, config
 
 
 def _headings(kinds: set[Kind], counter: Counter, config: ContextConfig) -> int:
-    """What the headings cost of the sections that `kinds` go to."""
-    titles = {config.template.section_of(kind).title for kind in kinds}
-    return counter.count(config.template.render(dict.fromkeys(titles, "")) + "\n\n") if titles else 0
+    """What the headings cost of the sections that `kinds` go to.
+
+    Every entry is counted with a separator, but the last one of each section needs none.
+    """
+    sections = {config.template.section_of(kind) for kind in kinds}
+    written = config.template.render({section.title: "" for section in sections})
+    spared = sum(counter.count(section.separator) for section in sections)
+    return counter.count(written + "\n\n" if written else "") - spared
 
 
 def score(gathered: Gathered, relevance: Relevance, config: ContextConfig) -> Pool:

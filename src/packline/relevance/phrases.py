@@ -42,4 +42,6 @@ def _beginnings(phrase: tuple[int, ...], index: WordIndex) -> NDArray[np.int32]:
     begin: NDArray[np.int32] = index.places(phrase[rarer]) - np.int32(rarer)
     begin = begin[(begin >= 0) & (begin < len(index.numbers) - 1)]
     begin = begin[index.numbers[begin + (1 - rarer)] == phrase[1 - rarer]]
-    return begin[index.texts_at(begin) == index.texts_at(begin + 1)]  # it begins and ends in one text
+    within: NDArray[np.bool_] = index.texts_at(begin) == index.texts_at(begin + 1)
+    found: NDArray[np.int32] = begin[within]  # it begins and ends in one text
+    return found
