@@ -116,20 +116,27 @@ def systems() -> dict[str, Callable[[], Kept]]:
         "LlamaIndex similarity": peers.llama_index_similarity,
         "LlamaIndex recency": lambda: peers.llama_index_recency,
         "BM25": lambda: peers.bm25,
-        "packline lexical": lambda: partial(packed, Once("lexical"), 0.0),
-        "packline semantic": lambda: partial(packed, Once("semantic"), 0.0),
-        "packline hybrid": lambda: partial(packed, Once("hybrid"), 0.0),
-        "packline hybrid, stop_share=0.515": lambda: partial(packed, Once("hybrid"), 0.515),
+        "packline lexical": lambda: packline("lexical"),
+        "packline semantic": lambda: packline("semantic"),
+        "packline hybrid": lambda: packline("hybrid"),
+        "packline hybrid, stop_share=0.515": lambda: packline("hybrid", ContextConfig(stop_share=0.515)),
     }
 
 
-def packed(relevance: Relevance, stop: float, case: Case, budget: int) -> tuple[frozenset[str], int]:
-    """What packline keeps with its defaults: the ids of what stands whole, and the tokens used.
+def packline(relevance: str | Relevance, settings: ContextConfig | None = None) -> Kept:
+    """packline with some scorer, and its defaults if there are no settings."""
+    return partial(packed, Once(resolve_relevance(relevance)), settings or ContextConfig())
+
+
+def packed(
+    relevance: Relevance, settings: ContextConfig, case: Case, budget: int
+) -> tuple[frozenset[str], int]:
+    """What packline keeps: the ids of what stands whole, and the tokens used.
 
     A candidate that was merged into another stands whole where the other's text holds its own, white space
     aside.
     """
-    config = Passages.config(ContextConfig(max_tokens=budget, stop_share=stop), separator="\n")
+    config = Passages.config(settings.replace(max_tokens=budget), separator="\n")
     request = Request.of(case.question, custom_packets=case.candidates, now=case.now or LONG_AGO)
     gathered = Gathered(request=request, packets=request.packets, names=("pool",) * len(request.packets))
     selection = select(gathered, relevance=relevance, counter=COUNTER, config=config)
@@ -145,8 +152,8 @@ def _spaceless(packet: ContextPacket) -> str:
 class Once:
     """A scorer that remembers its last answer, since a case is asked at several budgets."""
 
-    def __init__(self, name: str) -> None:
-        self._relevance = resolve_relevance(name)
+    def __init__(self, relevance: Relevance) -> None:
+        self._relevance = relevance
         self._last: tuple[object, NDArray[np.float64]] | None = None
 
     def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:
@@ -162,7 +169,11 @@ COUNTER = token_counter()
 
 def measured(name: str, cases: Sequence[Case]) -> tuple[NDArray[np.float64], float]:
     """Recall of a system, shape (cases, budgets); and the mean of tokens used at the largest budget."""
-    kept = systems()[name]()
+    return recalled(systems()[name](), cases, name)
+
+
+def recalled(kept: Kept, cases: Sequence[Case], name: str) -> tuple[NDArray[np.float64], float]:
+    """The same of what keeps so; `name` is for the progress."""
     recall, used = np.zeros((len(cases), len(BUDGETS))), 0
     for row, case in enumerate(cases):
         if sys.stderr.isatty() and row % 20 == 0:
@@ -188,10 +199,16 @@ def line(name: str, recall: NDArray[np.float64], used: float, base: NDArray[np.f
 def difference(recall: NDArray[np.float64], base: NDArray[np.float64], column: int = 1) -> str:
     """The mean difference with its interval."""
     gap = 100 * (recall[:, column] - base[:, column])
+    low, high = interval(gap)
+    return f"{gap.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def interval(gap: NDArray[np.float64]) -> tuple[float, float]:
+    """95 % of a bootstrap of the mean."""
     rng = np.random.default_rng(0)
     means = gap[rng.integers(0, len(gap), (2_000, len(gap)))].mean(axis=1)
     low, high = np.percentile(means, [2.5, 97.5])
-    return f"{gap.mean():+.1f} ({low:+.1f} to {high:+.1f})"
+    return float(low), float(high)
 
 
 def draw(results: dict[str, dict[str, NDArray[np.float64]]], path: Path) -> None:
