@@ -15,7 +15,7 @@ from packline.context import Context
 from packline.errors import ConfigError
 from packline.gathering import Gathered, agather, gather
 from packline.packet import ContextPacket
-from packline.relevance import Relevance, resolve_relevance
+from packline.relevance import resolve_relevance
 from packline.request import Request
 from packline.selection import select
 from packline.sources import as_source
@@ -53,7 +53,7 @@ class ContextBuilder:
         *,
         config: ContextConfig | None = None,
         sources: Iterable[object] = (),
-        relevance: str | Relevance = "lexical",
+        relevance: object = "lexical",
         token_counter: object = None,
         summarizer: Summarizer | None = None,
     ) -> None:

@@ -44,7 +44,7 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
             the question.
         context_window: Tokens that the model takes, for a `max_tokens` that is or gives a share of it.
         relevance: As in `ContextBuilder`, or an embedding model.
-        min_relevance: Turns below this, in [0, 1], are not recalled.
+        min_relevance: Turns below this, in [0, 1], are not recalled; as in `ContextConfig` by default.
         stop_share: Nor are those that score below this share, in [0, 1], of the best; see `ContextConfig`.
         token_counter: Anything that `packline.token_counter` takes; None: `Settings.tokenizer`, looked up at
             each call.
@@ -61,7 +61,7 @@ class ContextMemoryBlock(Options, BaseMemoryBlock[str]):
 
     name: str = "earlier_conversation"
     max_tokens: Any = 1000
-    min_relevance: float = 0.1
+    min_relevance: float = ContextConfig.min_relevance
     messages: list[ChatMessage] = Field(default_factory=list)
 
     _settings = field_validator("min_relevance", mode="before")(checked_setting)
