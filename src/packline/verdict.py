@@ -150,7 +150,7 @@ class Dropped(Sequence[Verdict]):
         return rows[~np.isin(rows, list(self._kept))]
 
     def __len__(self) -> int:
-        return len(self._rows) if "_rows" in vars(self) else len(self._pool.packets) - len(self._kept)
+        return len(self._rows)
 
     @overload
     def __getitem__(self, place: int) -> Verdict: ...
