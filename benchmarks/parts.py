@@ -25,7 +25,7 @@ from quality import SETS, at_least_1, interval, packline, parts, recalled
 from packline import ContextConfig
 from packline.cli.cases import Case
 from packline.recency import asks_for_newest
-from packline.relevance import Hybrid, Spread, bm25, hops
+from packline.relevance import Hybrid, Spread, bm25
 
 ALL = "all parts"
 PARTS: dict[str, Spread | tuple[ModuleType, str, float]] = {
@@ -36,7 +36,6 @@ PARTS: dict[str, Spread | tuple[ModuleType, str, float]] = {
     "`linked` and `shared`: the second hop": Spread(linked=0, shared=0),
     "`linked` alone: to passages whose title the best ones mention": Spread(linked=0),
     "`shared` alone: to packets that share a name with the best ones": Spread(shared=0),
-    "a third hop": (hops, "AGAIN", 0.0),
     "`titled`: passages whose title the question names": Spread(titled=0),
     "`speaker`: turns of a speaker whom the question names": Spread(speaker=0),
     "`dated`: what is dated as the question says": Spread(dated=0),

@@ -22,9 +22,6 @@ __all__ = ["to_linked", "to_titled"]
 LEADERS = 8
 """Passages that a second hop starts from."""
 
-AGAIN = 0.25
-"""What a third hop weighs, from where the second one led."""
-
 COMMON, FEW = 0.03, 2
 """A name in more than this share of the texts, and in more than `FEW`, tells nothing."""
 
@@ -51,7 +48,7 @@ def to_titled(
 def to_linked(
     question: str, scores: NDArray[np.float64], pool: Pool, *, linked: float, shared: float
 ) -> NDArray[np.float64]:
-    """The scores, and what packets gain from the `LEADERS` best ones, and `AGAIN` of what they gain then.
+    """The scores, and what packets gain from the `LEADERS` best ones.
 
     A leader gives `score * (score / best score) ** 2`, times `linked` to those whose title it mentions, and
     times `shared` to those that share a name with it; of several leaders the one that gives most counts.
@@ -59,16 +56,10 @@ def to_linked(
     if not (linked or shared) or scores.max(initial=0.0) <= 0:
         return scores
     asked = set(pool.words.known(words(question)))
-    everywhere = np.arange(len(pool))
-
-    def after_hop(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        leaders = np.fromiter(islice(best_first(scores, everywhere), LEADERS), np.intp)
-        strengths = scores[leaders] * (scores[leaders] / scores[leaders[0]]) ** 2
-        by_title = _by_title(leaders, linked * strengths, pool, besides=asked)
-        return scores + by_title + _by_name(leaders, shared * strengths, pool, besides=asked)
-
-    once = after_hop(scores)
-    return once + AGAIN * (after_hop(once) - once)
+    leaders = np.fromiter(islice(best_first(scores, np.arange(len(pool))), LEADERS), np.intp)
+    strengths = scores[leaders] * (scores[leaders] / scores[leaders[0]]) ** 2
+    by_title = _by_title(leaders, linked * strengths, pool, besides=asked)
+    return scores + by_title + _by_name(leaders, shared * strengths, pool, besides=asked)
 
 
 def _by_title(
