@@ -36,6 +36,7 @@ PARTS: dict[str, Spread | tuple[ModuleType, str, float]] = {
     "`linked` and `shared`: the second hop": Spread(linked=0, shared=0),
     "`linked` alone: to passages whose title the best ones mention": Spread(linked=0),
     "`shared` alone: to packets that share a name with the best ones": Spread(shared=0),
+    "`onward`: a third hop": Spread(onward=0),
     "`titled`: passages whose title the question names": Spread(titled=0),
     "`speaker`: turns of a speaker whom the question names": Spread(speaker=0),
     "`dated`: what is dated as the question says": Spread(dated=0),

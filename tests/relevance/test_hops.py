@@ -60,17 +60,18 @@ def test_a_name_in_the_question_leads_nowhere_by_itself():
     assert found == alone
 
 
-def test_names_lead_one_hop_on_and_no_further():
-    """A third hop gained nothing certain on any set of questions."""
+def test_a_third_hop_leads_on_from_where_the_second_one_led():
     chain = (
         "Jump for Glory was directed by Raoul Walsh.",
         "Raoul Walsh was taught by Miriam Cooper.",
         "The garden of Miriam Cooper.",
+        "The garden of Ivor Cutler.",
     )
 
-    first, second, third, *_ = scores("Who directed Jump for Glory?", *chain)
+    _, second, third, other, *_ = scores("Who directed Jump for Glory?", *chain)
 
-    assert first > second > third == 0
+    assert second > third > other == 0
+    assert scores("Who directed Jump for Glory?", *chain, onward=0)[2] == 0
 
 
 def test_names_lead_on_in_a_script_without_capitals():

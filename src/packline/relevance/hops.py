@@ -46,9 +46,9 @@ def to_titled(
 
 
 def to_linked(
-    question: str, scores: NDArray[np.float64], pool: Pool, *, linked: float, shared: float
+    question: str, scores: NDArray[np.float64], pool: Pool, *, linked: float, shared: float, onward: float
 ) -> NDArray[np.float64]:
-    """The scores, and what packets gain from the `LEADERS` best ones.
+    """The scores, and what packets gain from the `LEADERS` best ones, and `onward` of what they gain then.
 
     A leader gives `score * (score / best score) ** 2`, times `linked` to those whose title it mentions, and
     times `shared` to those that share a name with it; of several leaders the one that gives most counts.
@@ -56,10 +56,16 @@ def to_linked(
     if not (linked or shared) or scores.max(initial=0.0) <= 0:
         return scores
     asked = set(pool.words.known(words(question)))
-    leaders = np.fromiter(islice(best_first(scores, np.arange(len(pool))), LEADERS), np.intp)
-    strengths = scores[leaders] * (scores[leaders] / scores[leaders[0]]) ** 2
-    by_title = _by_title(leaders, linked * strengths, pool, besides=asked)
-    return scores + by_title + _by_name(leaders, shared * strengths, pool, besides=asked)
+    everywhere = np.arange(len(pool))
+
+    def after_hop(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        leaders = np.fromiter(islice(best_first(scores, everywhere), LEADERS), np.intp)
+        strengths = scores[leaders] * (scores[leaders] / scores[leaders[0]]) ** 2
+        by_title = _by_title(leaders, linked * strengths, pool, besides=asked)
+        return scores + by_title + _by_name(leaders, shared * strengths, pool, besides=asked)
+
+    once = after_hop(scores)
+    return once + onward * (after_hop(once) - once) if onward else once
 
 
 def _by_title(

@@ -50,6 +50,7 @@ class Spread:
             mentions, less the further it is from the best.
         shared: Share of its score that each of them gives to packets that share a name with it, as rare as
             that name is: half for a name of one word.
+        onward: Share of what one more hop gives, from where those two led.
 
     Raises:
         ConfigError: A number is negative.
@@ -63,6 +64,7 @@ class Spread:
     titled: float = 0.2
     linked: float = 0.5
     shared: float = 0.4
+    onward: float = 0.25
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -101,7 +103,7 @@ class Spread:
         scores = self._to_speakers(question, scores, pool)
         scores = self._to_dated(question, scores, pool)
         scores = to_titled(question, scores, pool, titled=self.titled)
-        return to_linked(question, scores, pool, linked=self.linked, shared=self.shared)
+        return to_linked(question, scores, pool, linked=self.linked, shared=self.shared, onward=self.onward)
 
     def _to_neighbours(self, scores: NDArray[np.float64], pool: Pool) -> NDArray[np.float64]:
         order, first, end = pool.stretches
