@@ -100,7 +100,7 @@ def loss(whole: NDArray[np.float64], recall: NDArray[np.float64]) -> str:
 
 def points(recall: NDArray[np.float64]) -> str:
     """The means of the columns, in percent."""
-    return " / ".join(f"{100 * mean:.1f}" for mean in recall.mean(axis=0))
+    return " / ".join(f"{round(100 * mean, 1) + 0.0:.1f}" for mean in recall.mean(axis=0))  # no "-0.0"
 
 
 if __name__ == "__main__":
