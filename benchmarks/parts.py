@@ -20,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
-from quality import SETS, at_least_1, interval, packline, parts, recalled
+from quality import SETS, at_least_1, check_data, interval, packline, parts, recalled
 
 from packline import ContextConfig
 from packline.cli.cases import Case
@@ -57,6 +57,7 @@ def main() -> None:
     options.add_argument("--cases", type=at_least_1, help="as many of each set; all if not given")
     options.add_argument("--jobs", type=at_least_1, default=1, help="parts that are measured side by side")
     chosen = options.parse_args()
+    check_data(chosen.data)
     lost: dict[str, list[str]] = {name: [] for name in PARTS if name != ALL}
     sets, newest = [], list[Case]()
     with ProcessPoolExecutor(chosen.jobs) as jobs:
@@ -71,6 +72,8 @@ def main() -> None:
         print(f"| without | {' | '.join(sets)} |\n|---|{'---|' * len(sets)}")
         for name, losses in lost.items():
             print(f"| {name} | {' | '.join(losses)} |", flush=True)
+        if not newest:
+            return
         print(f"\n| recency, {len(newest)} cases that ask for the newest | recall |\n|---|---|")
         for name, recall in zip(RECENCY, jobs.map(partial(weighed, newest), RECENCY), strict=True):
             print(f"| {name} | {points(recall)} |", flush=True)

@@ -55,8 +55,7 @@ def main() -> None:
     options.add_argument("--jobs", type=at_least_1, default=1, help="systems that are measured side by side")
     options.add_argument("--plot", type=Path, help="where to draw recall over budget")
     chosen = options.parse_args()
-    if not chosen.data.is_dir():
-        sys.exit(f"the question sets are not at {chosen.data}: name their folder with --data")
+    check_data(chosen.data)
     names = chosen.systems or list(systems())
     results: dict[str, dict[str, NDArray[np.float64]]] = {}
     with ProcessPoolExecutor(chosen.jobs) as jobs:
@@ -69,6 +68,12 @@ def main() -> None:
                 print(line(name, recall, used, base), flush=True)
     if chosen.plot:
         draw(results, chosen.plot)
+
+
+def check_data(folder: Path) -> None:
+    """End here where there are no question sets."""
+    if not folder.is_dir():
+        sys.exit(f"the question sets are not at {folder}: name their folder with --data")
 
 
 def at_least_1(given: str) -> int:

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import math
 import pickle
+import random
 import threading
 import time
 from collections.abc import Sequence
@@ -636,3 +637,24 @@ def test_a_context_pickles_with_its_whole_account():
 def test_a_context_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         build(builder()).text = ""  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("words", [3, 20])
+def test_a_chat_of_short_turns_fills_the_budget(words: int):
+    """Neither heads nor separators stand in a chat."""
+    chance = random.Random(words)
+    said = [
+        " ".join(chance.choices(["read", "csv", "memory", "rows", "index"], k=words)) for _ in range(1_500)
+    ]
+    history = [(("user", "assistant")[n % 2], text) for n, text in enumerate(said)]
+    config = ContextConfig(max_tokens=2_000, layout="chat", reserve_ratio=0, min_relevance=0)
+
+    context = ContextBuilder(config=config).build("How to read CSV?", conversation_history=history)
+
+    assert 1_950 <= context.tokens <= 2_000
+
+
+def test_a_turn_without_words_is_dropped_for_that():
+    context = ContextBuilder().build("Fish?", conversation_history=[("user", "  ")] * 9)
+
+    assert {verdict.reason for verdict in context.dropped} == {Reason.EMPTY}

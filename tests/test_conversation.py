@@ -246,6 +246,39 @@ def test_a_message_may_have_no_words(content: object):
     assert turns([{"role": "assistant", "content": content}])[0].content == ""
 
 
+def test_images_in_the_result_of_a_tool_are_counted():
+    content = [{"type": "tool_result", "tool_use_id": "1", "content": [{"type": "image"}] * 5}]
+
+    assert turns([{"role": "user", "content": content}])[0].metadata["media"] == 5
+
+
+@pytest.mark.parametrize("kind", ["search_result", "citable", "citation"])
+def test_passages_that_stand_in_a_block_are_words(kind: str):
+    block = {"type": kind, "content": [{"type": "text", "text": "Bears eat fish."}]}
+
+    assert turns([{"role": "user", "content": ["See:", block]}])[0].content == "See:\nBears eat fish."
+
+
+def test_what_is_no_content_is_no_word():
+    blocks = [None, {"type": "cache"}, {"type": "text", "text": "Hi"}]
+
+    packet = turns([{"role": "user", "content": blocks}])[0]
+
+    assert (packet.content, packet.metadata) == ("Hi", {"role": "user"})
+
+
+def test_a_refusal_is_what_was_said():
+    assert turns([{"role": "assistant", "content": None, "refusal": "I cannot."}])[0].content == "I cannot."
+
+
+@pytest.mark.parametrize("calls", ["tool_calls", "function_call"])
+def test_a_call_needs_no_content(calls: str):
+    function = {"name": "look", "arguments": "{}"}
+    given = [{"id": "1", "function": function}] if calls == "tool_calls" else function
+
+    assert turns([{"role": "assistant", calls: given}])[0].content == "[calls look({})]"
+
+
 # --- calls of tools ---
 
 CALLING = AIMessage("Let me see.", tool_calls=[{"id": "1", "name": "look", "args": {"q": "数据"}}])

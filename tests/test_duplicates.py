@@ -463,3 +463,14 @@ def test_a_long_text_may_be_edited_in_passing_a_short_one_may_not(count: int, me
     words[count // 2] = "other"
 
     assert (kept(long).find(" ".join(words)) == 0) is merged
+
+
+@pytest.mark.parametrize(
+    ("word", "other"), [("allowed", "not allowed"), ("never", "always"), ("他同意", "他不同意")]
+)
+def test_a_long_text_that_negates_is_another_statement(word: str, other: str):
+    around = [f"{a}{b}word" for a in "abcdefghijklmnopqrstu" for b in "abcdefghijklmnopqrstu"][:400]
+    texts = [" ".join([*around[:200], middle, *around[200:]]) for middle in (word, other)]
+
+    assert kept(texts[0]).find(texts[1]) is None
+    assert kept(texts[1]).find(texts[0]) is None

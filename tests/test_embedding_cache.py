@@ -210,3 +210,26 @@ def test_a_damaged_row_is_refused_with_the_file_and_the_way_out(path: Path, chan
         cached.documents(["ab"])
 
     assert str(path) in str(refused.value)
+
+
+class Nameless:
+    """A model like many: its class says what it is, nothing says which one."""
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        return [[len(text), 1.0] for text in texts]
+
+
+@pytest.mark.parametrize("model", [Nameless(), Nameless().encode, lambda texts: [[1.0] for _ in texts]])
+def test_a_model_without_a_name_of_its_own_is_refused(path: Path, model: object):
+    with pytest.raises(ConfigError, match="a model with a name of its own: wrap it"):
+        cached_embedding(model, path=path)
+
+    assert cached_embedding(Embedder("mine", Nameless().encode), path=path).name == "mine"
+
+
+def test_a_folder_of_the_user_may_be_written_as_usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    cached_embedding(Model().embedder, path="~/vectors.db").documents(["a"])
+
+    assert (tmp_path / "vectors.db").is_file()

@@ -79,6 +79,8 @@ def test_recency_is_in_its_range_and_never_grows_with_age(age: timedelta, more: 
         "Was ist die neueste Version?",
         "la última factura",
         "le dernier rapport",
+        "¿Cuál es el precio actual?",
+        "What did we agree so far?",
     ],
 )
 def test_questions_that_ask_for_the_newest_are_known_in_several_languages(question: str):
@@ -93,6 +95,9 @@ def test_questions_that_ask_for_the_newest_are_known_in_several_languages(questi
         "Who founded it in 1999?",
         "What is a lateral move?",
         "公司是什么时候成立的？",
+        "What was the actual cost in 2019?",
+        "Why is it so far away?",
+        "离我最近的地铁站在哪里？",
     ],
 )
 def test_other_questions_do_not(question: str):

@@ -3,7 +3,7 @@
 Which words turn a statement (enabled, disabled; before, after; anna, peter) no list can hold. So any words in
 the place of others state something else. What republished texts really have is more or less of what stands
 beside the text: titles, sources, captions, adverts, a cut-off end. Only a long text, which hardly repeats
-another one by chance, may be edited in passing: it goes by its wording and its facts.
+another one by chance, may be edited in passing: it goes by its wording, its facts and its negations.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def says(kept: Wording, new: Wording) -> bool:
     return (
         all(before in kept.links or after in kept.links for before, after in new.facts)
         and len(new.runs - kept.runs) <= new.spare
-        and (
-            len(new.runs) > LONG
-            or all(_Difference(gap, new, kept).is_form for gap in gaps(new.words, kept.words))
+        and all(
+            not difference.negates if len(new.runs) > LONG else difference.is_form
+            for difference in (_Difference(gap, new, kept) for gap in gaps(new.words, kept.words))
         )
     )
 
@@ -70,6 +70,14 @@ class _Difference:
     gap: Gap
     new: Wording
     kept: Wording
+
+    @property
+    def negates(self) -> bool:
+        """Whether a few words here negate what one of the two states."""
+        gap = self.gap
+        here = self.new.words[gap.start : gap.end]
+        there = self.kept.words[gap.other_start : gap.other_end]
+        return max(len(here), len(there)) <= _SHORT_ASIDE and _turns(here) != _turns(there)
 
     @property
     def is_form(self) -> bool:

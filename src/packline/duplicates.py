@@ -25,8 +25,9 @@ class Duplicates(Generic[K]):
     spaces) are also found where at least 85 % of their runs of five words stand in one kept text, each of
     their facts stands there beside the same neighbour, and, word by word, the two differ in their form only:
     in punctuation, in markup, in a sentence before or after the text, in a cut-off end. Other words in the
-    place of words are another statement, whatever they are. Reading a text takes time in proportion to its
-    length; only kept texts that share its rarest fact, or its rarest wording, are compared.
+    place of words are another statement, whatever they are; in a text of more than 250 runs only where they
+    negate. Reading a text takes time in proportion to its length; only kept texts that share its rarest fact,
+    or its rarest wording, are compared.
 
     >>> kept = Duplicates[str]()
     >>> kept.add("a", "The meeting starts at 9:30.")

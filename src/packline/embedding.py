@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from types import FunctionType
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from packline.errors import ConfigError, PacklineError
 
-__all__ = ["Embedder", "Vectors", "embedding", "unit_rows"]
+__all__ = ["Embedder", "Vectors", "embedding", "is_named", "unit_rows"]
 
 Vectors: TypeAlias = NDArray[np.float32]
 
@@ -149,14 +150,27 @@ def embedding(spec: object = None) -> Embedder:
     raise ConfigError("embed", spec, _EXPECTED)
 
 
+def is_named(model: object) -> bool:
+    """Whether a model's name tells it from others of its class: a function's own, or one that the model has.
+
+    A lambda, a method of an object and a `functools.partial` have none.
+    """
+    if isinstance(model, FunctionType):
+        return model.__name__ != "<lambda>"
+    return model is None or _inner_name(model) is not None
+
+
 def _name(model: object) -> str:
     function = getattr(model, "__qualname__", None)
     if isinstance(function, str):
         return function.rpartition(".<locals>.")[2]
-    names = (getattr(model, attribute, None) for attribute in _MODEL_NAMES)
-    inner = next((name for name in names if isinstance(name, str) and name), None)
-    kind = type(model).__name__
+    inner, kind = _inner_name(model), type(model).__name__
     return f"{kind}/{inner}" if inner else kind
+
+
+def _inner_name(model: object) -> str | None:
+    names = (getattr(model, attribute, None) for attribute in _MODEL_NAMES)
+    return next((name for name in names if isinstance(name, str) and name), None)
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from packline.embedding import Embedder, Vectors, embedding
+from packline.embedding import Embedder, Vectors, embedding, is_named
 from packline.errors import ConfigError
 
 __all__ = ["cached_embedding"]
@@ -39,7 +39,9 @@ def cached_embedding(embed: object = None, *, path: str | Path, size: int = 1_00
 
     Raises:
         ConfigError: The size is not a whole number from 1, or the file is no such cache or cannot be written;
-            with `documents` also if it is damaged, or another model of the same name wrote its vectors.
+            with `documents` also if it is damaged, or another model of the same name wrote vectors of another
+            length. Or the model has no name that tells it from others of its class: vectors of two would be
+            mixed up. `Embedder("a name of its own", model.encode)` gives it one.
         PacklineError: The bundled model is asked for and not installed.
 
     >>> import tempfile
@@ -58,7 +60,10 @@ def cached_embedding(embed: object = None, *, path: str | Path, size: int = 1_00
     if not isinstance(path, (str, Path)) or str(path) in ("", ":memory:"):
         raise ConfigError("path", path, "that of a file; to keep vectors in memory, pass the model itself")
     embedder = embedding(embed)
-    file = _File(Path(path), embedder, size)
+    if not isinstance(embed, Embedder) and not is_named(embed):
+        expected = "a model with a name of its own: wrap it, as in Embedder('name', its function of texts)"
+        raise ConfigError("embed", embed, expected)
+    file = _File(Path(path).expanduser(), embedder, size)
     return Embedder(embedder.name, file.documents, file.query)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from packline.config import ContextConfig
 from packline.duplicates import Duplicates
 from packline.packet import ContextPacket, Kind
-from packline.prompt import MEDIA_TOKENS
+from packline.prompt import MEDIA_TOKENS, messages_of
 from packline.ranking import best_first
 from packline.relevance.enough import beyond_enough
 from packline.tokens import Counter
@@ -209,7 +209,7 @@ class Filling:
         return self.tokens[row]
 
     def _cost(self, packet: ContextPacket) -> int:
-        """Tokens of the entry with its head and separator; in a chat, of the message."""
+        """Tokens of the entry with its head and separator; in a chat, of the message, where that is more."""
         template, separator = self.config.template, self.config.template.section_of(packet.kind).separator
         if packet.token_count is None and len(packet.content) <= self.budget:
             # Together, since a line break often costs nothing behind a full stop.
@@ -220,7 +220,10 @@ class Filling:
             tokens += self.counter.count(template.head(packet) + separator)
         if self.config.layout == "chat" and packet.kind is Kind.HISTORY:
             media = packet.metadata.get("media", 0)
-            tokens += self.config.message_overhead + MEDIA_TOKENS * (media if isinstance(media, int) else 0)
+            apart = self.config.message_overhead * messages_of(packet.origin)
+            apart += MEDIA_TOKENS * (media if isinstance(media, int) else 0)
+            # A message has neither head nor separator, but the prompt must fit as one text, too.
+            tokens += max(0, apart - self.counter.count(template.head(packet) + separator))
         return tokens
 
     def verdicts(self) -> tuple[Verdict, ...]:

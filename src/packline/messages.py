@@ -26,7 +26,7 @@ _ROLES = {
     "function": "tool",
 }
 _KNOWN_ROLES = {"user", "assistant", "system", "tool"}
-_WORDLESS = {"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "non_standard"}
+_WORDLESS = {"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "non_standard", "cache"}
 _MEDIA = ("image", "audio", "video", "document", "file")
 _EXPECTED = (
     "a dict with role and content, a (role, text) pair, a message object with role (or type) and content, "
@@ -72,12 +72,16 @@ def read_message(message: object, name: str = "message") -> Spoken:
     role = get("role") or get("type")
     role = getattr(role, "value", role)  # an enum in LlamaIndex
     blocks = get("blocks") or get("content")
-    if not isinstance(role, str) or not (blocks or _has_content(message)):
-        raise ConfigError(name, message, _EXPECTED)
-    said = _content(blocks, name)
     extra = get("additional_kwargs")
     extra = extra if isinstance(extra, Mapping) else {}
-    calls = get("tool_calls") or extra.get("tool_calls") or said.calls
+    calls = get("tool_calls") or extra.get("tool_calls")
+    refusal = get("refusal") or extra.get("refusal")
+    if not calls and (old := get("function_call") or extra.get("function_call")):
+        calls = [old]
+    if not isinstance(role, str) or not (blocks or calls or refusal or _has_content(message)):
+        raise ConfigError(name, message, _EXPECTED)
+    said = _content(blocks or refusal, name)
+    calls = calls or said.calls
     role = _role(get("name") if role == "generic" else role)
     identifier = get("id")
     identifier = identifier if isinstance(identifier, str) else None
@@ -147,6 +151,8 @@ def _content(content: object, name: str) -> _Content:
     answers: list[str] = []
     media = 0
     for block in content:
+        if block is None:
+            continue
         if isinstance(block, str):
             words.append(block)
             continue
@@ -157,9 +163,15 @@ def _content(content: object, name: str) -> _Content:
             calls.append(block)
         if kind == "tool_result":
             answers.append(str(get("tool_use_id") or ""))
-            words.append(text if isinstance(text, str) else _content(get("content"), kind).text)
+            result = _content(get("content"), kind)
+            words.append(text if isinstance(text, str) else result.text)
+            media += result.media
         elif isinstance(text, str) and "reasoning" not in kind:
             words.append(text)
+        elif isinstance(inner := get("content"), (str, list, tuple)):  # a passage to cite, a search result
+            passage = _content(inner, kind)
+            words.append(passage.text)
+            media += passage.media
         elif kind not in _WORDLESS:
             words.append(f"[{_medium(kind, get)}]")
             media += 1

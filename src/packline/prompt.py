@@ -42,11 +42,14 @@ class Message:
     @property
     def messages(self) -> int:
         """How many messages of the chat this is."""
-        return len(self.origin) if isinstance(self.origin, tuple) and not _is_pair(self.origin) else 1
+        return messages_of(self.origin)
 
 
-def _is_pair(origin: tuple[object, ...]) -> bool:
-    return all(isinstance(part, str) for part in origin)
+def messages_of(origin: object) -> int:
+    """How many messages a turn was made from: a `(role, text)` pair is one."""
+    if not isinstance(origin, tuple) or all(isinstance(part, str) for part in origin):
+        return 1
+    return len(origin)
 
 
 @dataclass(frozen=True, slots=True)

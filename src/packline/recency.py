@@ -21,9 +21,11 @@ _DAY = 86_400.0
 _NEWEST = regex.compile(
     r"\b(?:latest|newest|most recent(?:ly)?|recently|lately|currently|nowadays|these days|right now|"
     r"(?:the|my|your|our|their|his|her|its|['’]s) current(?! in\b| of\b| through\b)|"
-    r"so far|up[- ]to[- ]date|last time|neueste[rns]?|aktuell\w*|zuletzt|derni[eè]re?s?|récent\w*|actuel\w*|"
-    r"últim[oa]s?|reciente\w*|actual(?:es|mente)?)\b"
-    r"|最近|最新|目前|现在|現在|当前|當前|如今|近期|直近|최근|최신|현재",
+    r"so far(?! away\b| from\b| as\b)|up[- ]to[- ]date|last time|"
+    r"neueste[rns]?|aktuell\w*|zuletzt|derni[eè]re?s?|récent\w*|actuel\w*|"
+    r"últim[oa]s?|reciente\w*|actual(?:es|mente))\b"
+    r"|\b(?:el|la|los|las|del|su|mi|tu)\s+\p{L}+\s+actual\b"
+    r"|(?<!离\w{1,12})最近|最新|目前|现在|現在|当前|當前|如今|近期|直近|최근|최신|현재",
     regex.IGNORECASE,
 )
 

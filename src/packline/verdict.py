@@ -165,9 +165,13 @@ class Dropped(Sequence[Verdict]):
         return self._pool.verdict(row, self._reason(row), tokens=self._tokens.get(row))
 
     def _reason(self, row: int) -> Reason:
+        if row in self._reasons:
+            return self._reasons[row]
+        if not self._pool.packets[row].content.strip():
+            return Reason.EMPTY
         if self._pool.relevance[row] < self._least:
-            return self._reasons.get(row, Reason.BELOW_MIN_RELEVANCE)
-        return self._reasons.get(row, Reason.ENOUGH if self._spare[row] else Reason.OVER_BUDGET)
+            return Reason.BELOW_MIN_RELEVANCE
+        return Reason.ENOUGH if self._spare[row] else Reason.OVER_BUDGET
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)

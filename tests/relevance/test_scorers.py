@@ -368,6 +368,18 @@ def test_a_carried_vector_that_does_not_fit_is_refused(vector):
         Semantic(letters, carried=True).scores("abc", pool)
 
 
+def test_carried_vectors_are_those_of_the_packets_that_are_asked_about():
+    """Not those that packets of the same texts carried before."""
+
+    def pool(*vectors: list[float]) -> list[ContextPacket]:
+        return [ContextPacket(f"text {n}", metadata={"embedding": v}) for n, v in enumerate(vectors)]
+
+    scorer = Semantic(lambda texts: [[1.0, 0.0]] * len(texts), carried=True)
+
+    assert scorer.scores("q", pool([1, 0], [0, 1])).tolist() == [1, 0]
+    assert scorer.scores("q", pool([0, 1], [1, 0])).tolist() == [0, 1]
+
+
 def test_carried_is_yes_or_no():
     with pytest.raises(ConfigError, match="carried"):
         Semantic(letters, carried="yes")

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from packline.embedding import Embedder, Vectors, embedding, unit_rows
 from packline.errors import ConfigError
-from packline.packet import ContextPacket
-from packline.relevance.pool import Pool
+from packline.relevance.pool import Pool, carried_vector
 
 __all__ = ["Cosines", "standing_out"]
 
@@ -64,12 +63,12 @@ class Cosines:
         """Where the vectors of a pool stand; those that are missing are added first."""
         if pool not in self._places:
             texts = pool.texts
-            keys = list(map(_digest, texts))
+            given = [carried_vector(packet) if self._carried else None for packet in pool.packets]
+            keys = list(map(_digest, texts, given))
             new = {key: place for place, key in enumerate(keys) if key not in self._rows}
             if new:
                 places = list(new.values())
-                given = [_given(pool.packets[place]) if self._carried else None for place in places]
-                vectors = self._made([texts[place] for place in places], given)
+                vectors = self._made([texts[place] for place in places], [given[place] for place in places])
                 self._remember(list(new), vectors, keep=keys)
             self._places[pool] = np.array([self._rows[key] for key in keys], np.int32)
         return self._places[pool]
@@ -109,14 +108,15 @@ class Cosines:
             raise ConfigError(f"vectors of {self._embedder.name}", f"{numbers} numbers", "of one length")
 
 
-def _given(packet: ContextPacket) -> object:
-    """The vector that a packet carries in its metadata or as its origin's `embedding`, or None."""
-    given = packet.metadata.get("embedding")
-    return getattr(packet.origin, "embedding", None) if given is None else given
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _digest(text: str, vector: object) -> bytes:
+    """A text, and the vector that is given for it, in 16 bytes."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
+    if vector is not None:
+        try:
+            digest.update(np.asarray(vector, np.float32).tobytes())
+        except (TypeError, ValueError):
+            digest.update(repr(vector).encode())  # it is refused where it is read
+    return digest.digest()
 
 
 def _again(embedder: Embedder, remembered: int, carried: bool) -> Cosines:

@@ -55,7 +55,7 @@ class Hybrid:
         self._bundled = embed is None
         self._weight = weight
         self._spread = Spread.checked(spread)
-        self._pools = Pools()
+        self._pools = Pools(carried=carried)
 
     def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:
         """One score in [0, 1] for each packet."""

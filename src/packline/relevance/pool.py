@@ -9,9 +9,9 @@ from __future__ import annotations
 import operator
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from packline.relevance.names import names_in
 from packline.relevance.titles import Titles
 from packline.relevance.words import WordIndex, words
 
-__all__ = ["Pool", "Pools", "Stretches"]
+__all__ = ["Pool", "Pools", "Stretches", "carried_vector"]
 
 PAUSE = timedelta(hours=6)
 """A longer pause parts a conversation into two."""
@@ -161,10 +161,14 @@ class Pool:
 
 
 class Pools:
-    """The `size` pools used last, found again by their packets (the same objects, or equal ones)."""
+    """The `size` pools used last, found again by their packets (the same objects, or equal ones).
 
-    def __init__(self, size: int = 2) -> None:
+    Where packets carry vectors that count, `carried`, the very same vectors are a part of that.
+    """
+
+    def __init__(self, size: int = 2, *, carried: bool = False) -> None:
         self._size = size
+        self._same = _same_vector if carried else _same
         self._kept: OrderedDict[int, Pool] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -172,7 +176,7 @@ class Pools:
         wanted = tuple(packets)
         with self._lock:
             for key, pool in self._kept.items():
-                if _alike(pool.packets, wanted):
+                if _alike(pool.packets, wanted, self._same):
                     self._kept.move_to_end(key)
                     return pool
             pool = Pool(wanted)
@@ -182,14 +186,17 @@ class Pools:
             return pool
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Pools, (self._size,)  # pools can be prepared anew
+        carried = self._same is _same_vector
+        return partial(Pools, carried=carried), (self._size,)  # pools can be prepared anew
 
 
-def _alike(first: tuple[ContextPacket, ...], second: tuple[ContextPacket, ...]) -> bool:
+def _alike(
+    first: tuple[ContextPacket, ...], second: tuple[ContextPacket, ...], same: Callable[..., bool]
+) -> bool:
     """Whether the packets are the same objects, or have the same of all that a pool knows."""
     if len(first) != len(second):
         return False
-    return all(map(operator.is_, first, second)) or all(map(_same, first, second))
+    return all(map(operator.is_, first, second)) or all(map(same, first, second))
 
 
 def _same(first: ContextPacket, second: ContextPacket) -> bool:
@@ -197,6 +204,17 @@ def _same(first: ContextPacket, second: ContextPacket) -> bool:
         (first.content, first.kind, first.timestamp) == (second.content, second.kind, second.timestamp)
         and _role(first) == _role(second)
     )
+
+
+def _same_vector(first: ContextPacket, second: ContextPacket) -> bool:
+    """The same, and the very same vector with it."""
+    return _same(first, second) and carried_vector(first) is carried_vector(second)
+
+
+def carried_vector(packet: ContextPacket) -> object:
+    """The vector that a packet carries in its metadata or as its origin's `embedding`, or None."""
+    given = packet.metadata.get("embedding")
+    return getattr(packet.origin, "embedding", None) if given is None else given
 
 
 def _role(packet: ContextPacket) -> str:

@@ -29,8 +29,9 @@ class Reranked:
     The packet that it puts first gets the highest of the other scorer's scores, and so on down, whatever
     scale the model has (higher is better); or the model's own score, if that is more: as it is where all lie
     in [0, 1], else as logits, `1 / (1 + exp(-score))`. So what the other scorer found survives a model that
-    sees no use in it, and what it did not find is found by a model that does. Where the model gives the same
-    score, the other scorer's order holds.
+    sees no use in it, and what it did not find is found by a model that does. Of packets to which the model
+    gives the same score, those that the other scorer has first come first; where that score is more than the
+    other scorer's, they are equal.
 
     Args:
         model: A function from a question and a list of texts to one score for each; or a cross-encoder with

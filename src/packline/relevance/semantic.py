@@ -46,7 +46,7 @@ class Semantic:
     ) -> None:
         self._cosines = Cosines(embed, remembered=remembered, carried=carried)
         self._spread = Spread.checked(spread)
-        self._pools = Pools()
+        self._pools = Pools(carried=carried)
 
     def scores(self, query: str, packets: Sequence[ContextPacket]) -> NDArray[np.float64]:
         """One score in [0, 1] for each packet."""
