@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -236,6 +237,27 @@ def test_thoughts_are_not_words():
     ]
 
     packet = turns([AIMessage(content)])[0]
+
+    assert packet.content == "Yes."
+    assert packet.metadata == {"role": "assistant"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {
+            "role": "assistant",
+            "blocks": [SimpleNamespace(block_type="thinking", content="hm"), TextBlock(text="Yes.")],
+        },
+        {
+            "role": "assistant",
+            "content": [{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, "Yes."],
+        },
+    ],
+    ids=["LlamaIndex", "OpenAI"],
+)
+def test_thoughts_in_the_content_of_a_block_are_not_words_either(message: object):
+    packet = turns([message])[0]
 
     assert packet.content == "Yes."
     assert packet.metadata == {"role": "assistant"}

@@ -168,11 +168,13 @@ def _content(content: object, name: str) -> _Content:
             media += result.media
         elif isinstance(text, str) and "reasoning" not in kind:
             words.append(text)
+        elif kind in _WORDLESS:
+            continue
         elif isinstance(inner := get("content"), (str, list, tuple)):  # a passage to cite, a search result
             passage = _content(inner, kind)
             words.append(passage.text)
             media += passage.media
-        elif kind not in _WORDLESS:
+        else:
             words.append(f"[{_medium(kind, get)}]")
             media += 1
     return _Content("\n".join(words), media, tuple(calls), tuple(answers))
