@@ -72,19 +72,21 @@ class _Difference:
     kept: Wording
 
     @property
+    def _words(self) -> tuple[Sequence[str], Sequence[str]]:
+        """What stands here in the new text, and there in the kept one."""
+        gap = self.gap
+        return self.new.words[gap.start : gap.end], self.kept.words[gap.other_start : gap.other_end]
+
+    @property
     def negates(self) -> bool:
         """Whether a few words here negate what one of the two states."""
-        gap = self.gap
-        here = self.new.words[gap.start : gap.end]
-        there = self.kept.words[gap.other_start : gap.other_end]
+        here, there = self._words
         return max(len(here), len(there)) <= _SHORT_ASIDE and _turns(here) != _turns(there)
 
     @property
     def is_form(self) -> bool:
         """Whether the kept text still says here what the new one does."""
-        gap = self.gap
-        here = self.new.words[gap.start : gap.end]
-        there = self.kept.words[gap.other_start : gap.other_end]
+        gap, (here, there) = self.gap, self._words
         if _GLUE.issuperset(here):
             return (
                 _GLUE.issuperset(there)

@@ -157,7 +157,7 @@ def is_named(model: object) -> bool:
     """
     if isinstance(model, FunctionType):
         return model.__name__ != "<lambda>"
-    return model is None or _inner_name(model) is not None
+    return model is None or isinstance(model, Embedder) or _inner_name(model) is not None
 
 
 def _name(model: object) -> str:

@@ -60,7 +60,7 @@ def cached_embedding(embed: object = None, *, path: str | Path, size: int = 1_00
     if not isinstance(path, (str, Path)) or str(path) in ("", ":memory:"):
         raise ConfigError("path", path, "that of a file; to keep vectors in memory, pass the model itself")
     embedder = embedding(embed)
-    if not isinstance(embed, Embedder) and not is_named(embed):
+    if not is_named(embed):
         expected = "a model with a name of its own: wrap it, as in Embedder('name', its function of texts)"
         raise ConfigError("embed", embed, expected)
     file = _File(Path(path).expanduser(), embedder, size)

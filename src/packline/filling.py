@@ -17,7 +17,7 @@ import numpy as np
 from packline.config import ContextConfig
 from packline.duplicates import Duplicates
 from packline.packet import ContextPacket, Kind
-from packline.prompt import MEDIA_TOKENS, messages_of
+from packline.prompt import MEDIA_TOKENS, message_count
 from packline.ranking import best_first
 from packline.relevance.enough import beyond_enough
 from packline.tokens import Counter
@@ -127,7 +127,6 @@ class Filling:
     def _consider(self, row: int) -> None:
         packet = self.pool.packets[row]
         if not packet.content.strip():
-            self.reasons[row] = Reason.EMPTY
             return
         merging = self.config.merge_duplicates and packet.kind is not Kind.HISTORY
         twin = self._twin(row) if merging else None
@@ -220,7 +219,7 @@ class Filling:
             tokens += self.counter.count(template.head(packet) + separator)
         if self.config.layout == "chat" and packet.kind is Kind.HISTORY:
             media = packet.metadata.get("media", 0)
-            apart = self.config.message_overhead * messages_of(packet.origin)
+            apart = self.config.message_overhead * message_count(packet.origin)
             apart += MEDIA_TOKENS * (media if isinstance(media, int) else 0)
             # A message has neither head nor separator, but the prompt must fit as one text, too.
             tokens += max(0, apart - self.counter.count(template.head(packet) + separator))

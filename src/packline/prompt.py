@@ -16,7 +16,7 @@ from packline.template import Template
 from packline.tokens import Counter
 from packline.verdict import Verdict
 
-__all__ = ["MEDIA_TOKENS", "Message", "Prompt", "attached", "chat_message", "fixed_bodies"]
+__all__ = ["MEDIA_TOKENS", "Message", "Prompt", "attached", "chat_message", "fixed_bodies", "message_count"]
 
 _CHAT_ROLES = ("user", "assistant")
 MEDIA_TOKENS = 1_000  # about what a picture of a megapixel costs; the same in every dialect
@@ -42,10 +42,10 @@ class Message:
     @property
     def messages(self) -> int:
         """How many messages of the chat this is."""
-        return messages_of(self.origin)
+        return message_count(self.origin)
 
 
-def messages_of(origin: object) -> int:
+def message_count(origin: object) -> int:
     """How many messages a turn was made from: a `(role, text)` pair is one."""
     if not isinstance(origin, tuple) or all(isinstance(part, str) for part in origin):
         return 1

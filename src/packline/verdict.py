@@ -121,8 +121,8 @@ class Dropped(Sequence[Verdict]):
         pool: The pool.
         kept: Rows of the pool that are not among them.
         tokens: Row to tokens, where they were counted.
-        reasons: Row to the reason, where it is not that the packet's relevance or score was too low, or else
-            that it did not fit.
+        reasons: Row to the reason, where it is not that the packet has no text, that its relevance or score
+            was too low, or else that it did not fit.
         least: Relevance below which a packet was dropped.
         spare: Of each row of the pool, whether there was enough without it.
     """

@@ -26,9 +26,7 @@ def texts_with(phrases: Sequence[tuple[int, ...]], index: WordIndex) -> tuple[Pl
     >>> texts.tolist(), places.tolist()
     ([0, 2], [0, 1])
     """
-    found = [_beginnings(phrase, index) for phrase in phrases]
-    which = np.repeat(np.arange(len(phrases)), list(map(len, found)))
-    texts = index.texts_at(np.concatenate([np.zeros(0, np.int32), *found]))
+    texts, which = index.texts_of([_beginnings(phrase, index) for phrase in phrases])
     again = np.zeros(len(texts), bool)
     again[1:] = (texts[1:] == texts[:-1]) & (which[1:] == which[:-1])
     return texts[~again], which[~again]

@@ -168,15 +168,15 @@ class Pools:
 
     def __init__(self, size: int = 2, *, carried: bool = False) -> None:
         self._size = size
-        self._same = _same_vector if carried else _same
+        self._carried = carried
         self._kept: OrderedDict[int, Pool] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, packets: Sequence[ContextPacket]) -> Pool:
-        wanted = tuple(packets)
+        wanted, same = tuple(packets), _same_vector if self._carried else _same
         with self._lock:
             for key, pool in self._kept.items():
-                if _alike(pool.packets, wanted, self._same):
+                if _alike(pool.packets, wanted, same):
                     self._kept.move_to_end(key)
                     return pool
             pool = Pool(wanted)
@@ -186,8 +186,7 @@ class Pools:
             return pool
 
     def __reduce__(self) -> tuple[object, ...]:
-        carried = self._same is _same_vector
-        return partial(Pools, carried=carried), (self._size,)  # pools can be prepared anew
+        return partial(Pools, carried=self._carried), (self._size,)  # pools can be prepared anew
 
 
 def _alike(

@@ -178,12 +178,15 @@ class WordIndex:
         """The texts that places in `numbers` are in."""
         return np.searchsorted(self.starts, places, "right") - 1
 
+    def texts_of(self, lists: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The texts that all places of some lists are in, and for each which list it is of."""
+        which = np.repeat(np.arange(len(lists)), list(map(len, lists)))
+        return self.texts_at(np.concatenate([_NOWHERE, *lists])), which
+
     def counts(self, groups: Sequence[Sequence[str]]) -> Counts:
         """How often any word of each group occurs in each text."""
         found = [[self.places(number) for number in self.known(group)] for group in groups]
-        of_groups = [np.concatenate(places) if places else _NOWHERE for places in found]
-        which = np.repeat(np.arange(len(groups)), list(map(len, of_groups)))
-        texts = self.texts_at(np.concatenate([_NOWHERE, *of_groups]))
+        texts, which = self.texts_of([np.concatenate([_NOWHERE, *places]) for places in found])
         cells, counts = np.unique(which * len(self) + texts, return_counts=True)
         of_group, in_text = np.divmod(cells, max(len(self), 1))
         return Counts(in_text, of_group, counts)
