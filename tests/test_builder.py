@@ -658,3 +658,19 @@ def test_a_turn_without_words_is_dropped_for_that():
     context = ContextBuilder().build("Fish?", conversation_history=[("user", "  ")] * 9)
 
     assert {verdict.reason for verdict in context.dropped} == {Reason.EMPTY}
+
+
+def test_what_fills_the_budget_to_the_last_token_makes_no_room_for_what_is_smaller_and_worth_less():
+    """The last entry of a section needs no separator."""
+    *best, small = (
+        ContextPacket(letter * length, relevance_score=relevance, kind="evidence")
+        for letter, length, relevance in (("a", 50, 0.9), ("b", 50, 0.8), ("c", 20, 0.7))
+    )
+
+    def built(max_tokens: int, *packets: ContextPacket) -> Context:
+        config = ContextConfig(max_tokens=max_tokens, reserve_ratio=0, message_overhead=0)
+        return ContextBuilder(config=config, token_counter=len).build("Which?", custom_packets=packets)
+
+    wanted = built(5_000, *best)
+
+    assert built(wanted.tokens, *best, small).text == wanted.text
