@@ -1,7 +1,6 @@
 """Where two texts go apart: what stands between the gaps is the same, and the gaps are small."""
 
-import time
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,12 +39,10 @@ def test_two_passages_that_share_little_are_one_gap():
     assert list(gaps(a, b)) == [Gap(1, 7, 1, 7)]
 
 
-def test_time_grows_with_the_length_not_its_square():
-    def seconds(count: int) -> float:
-        a = [f"{number}" for number in range(count)]
-        b = [word if number % 50 else f"{word}x" for number, word in enumerate(a)]
-        start = time.process_time()
-        assert len(list(gaps(a, b))) == count // 50
-        return time.process_time() - start
+@pytest.mark.timeout(30)
+def test_very_long_texts_are_aligned():
+    """Work that grew with the square of the length would not end within the timeout."""
+    a = [f"{number}" for number in range(200_000)]
+    b = [word if number % 50 else f"{word}x" for number, word in enumerate(a)]
 
-    assert seconds(50_000) < 30 * seconds(5_000) + 0.5
+    assert list(gaps(a, b)) == [Gap(at, at + 1, at, at + 1) for at in range(0, 200_000, 50)]

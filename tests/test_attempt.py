@@ -80,11 +80,9 @@ def test_every_error_is_that_of_its_call_alone(error: BaseException):
 
 def test_a_call_that_hangs_costs_its_timeout_and_the_others_nothing():
     release = threading.Event()
-    start = time.perf_counter()
 
     outcomes = settle([call(release.wait, 0.2), call(lambda: "fine")])
 
-    assert time.perf_counter() - start < 2
     assert isinstance(outcomes[0].error, TimeoutError)
     assert str(outcomes[0].error) == "no answer within 0.2 s"
     assert outcomes[0].seconds == 0.2
@@ -96,9 +94,9 @@ def test_calls_that_hang_are_waited_for_together():
     release = threading.Event()
     start = time.perf_counter()
 
-    settle([call(release.wait, 0.3) for _ in range(10)])
+    settle([call(release.wait, 0.3) for _ in range(200)])
 
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < 30
     release.set()
 
 
@@ -156,19 +154,12 @@ async def test_every_error_on_the_loop_is_that_of_its_call_alone(error: BaseExce
 
 
 async def test_what_is_only_synchronous_does_not_block_the_loop():
-    beats = 0
+    beat = threading.Event()
+    asyncio.get_running_loop().call_later(0.05, beat.set)
 
-    async def heartbeat() -> None:
-        nonlocal beats
-        while True:
-            await asyncio.sleep(0.01)
-            beats += 1
+    (outcome,) = await asettle([call(lambda: beat.wait(10))])
 
-    beating = asyncio.create_task(heartbeat())
-    await asettle([call(lambda: time.sleep(0.3))])
-    beating.cancel()
-
-    assert beats >= 5
+    assert outcome.value is True
 
 
 async def test_a_call_that_does_not_listen_to_cancelling_costs_its_timeout_only():
@@ -182,10 +173,8 @@ async def test_a_call_that_does_not_listen_to_cancelling_costs_its_timeout_only(
                 continue
         return "too late"
 
-    start = time.perf_counter()
     outcomes = await asettle([acall(stubborn, 0.2), call(threading.Event().wait, 0.2), acall(value)])
 
-    assert time.perf_counter() - start < 2
     assert [str(outcome.error) for outcome in outcomes[:2]] == ["no answer within 0.2 s"] * 2
     assert outcomes[2].value == "value"
     release.set()

@@ -3,7 +3,6 @@
 import asyncio
 import math
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -392,11 +391,9 @@ def test_where_it_fails_the_extractive_way_is_used_and_the_report_says_so(
 @both_ways
 def test_a_summarizer_that_hangs_is_given_up_after_the_timeout(awaited: bool):
     release = threading.Event()
-    start = time.perf_counter()
 
     context = summarized(lambda text: release.wait(), awaited, source_timeout=0.2)
 
-    assert time.perf_counter() - start < 3
     assert [str(f.error) for f in context.failures] == ["no answer within 0.2 s"]
     release.set()
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -413,29 +412,22 @@ def test_discarding_an_unknown_key_changes_nothing():
     assert duplicates.find("a") == 0
 
 
+@pytest.mark.timeout(30)
 @pytest.mark.parametrize("text", ["QUJDREVG+/" * 20_000, "\n" * 200_000, "数据分析" * 50_000, "'a" * 100_000])
-def test_time_grows_with_the_length_only(text: str):
-    def seconds(part: str) -> float:
-        start = time.process_time()
-        kept(part).find(part + " end")
-        return time.process_time() - start
-
-    tenth, whole = seconds(text[: len(text) // 10]), seconds(text)
-
-    assert whole < 30 * tenth + 0.5
+def test_a_very_long_text_is_looked_up(text: str):
+    """Work that grew with the square of the length would not end within the timeout."""
+    assert kept(text).find(f"{text} end") is None
 
 
-def test_a_look_up_does_not_compare_with_all_that_is_kept():
-    def seconds(count: int) -> float:
-        duplicates = kept(*(f"{ARTICLE} It was report {number}." for number in range(count)))
-        start = time.process_time()
-        for number in range(50):
-            duplicates.find(f"{ARTICLE} It was report {number + count}.")
-        return time.process_time() - start
+def test_a_look_up_does_not_compare_with_all_that_is_kept(monkeypatch: pytest.MonkeyPatch):
+    duplicates = kept(*(f"{ARTICLE} It was report {number}." for number in range(500)))
+    compared: list[object] = []
+    monkeypatch.setattr("packline.duplicates.says", lambda *pair: compared.append(pair))
 
-    few, many = seconds(50), seconds(2_000)
+    for number in range(500, 550):
+        assert duplicates.find(f"{ARTICLE} It was report {number}.") is None
 
-    assert many < 10 * few + 0.1
+    assert len(compared) <= 50
 
 
 def test_of_marked_pairs_the_same_articles_are_found_and_no_template_is(shared_data: Path):

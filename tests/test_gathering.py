@@ -141,13 +141,11 @@ def test_a_source_that_hangs_is_given_up_after_the_timeout(awaited: bool):
         return ["too late"]
 
     async def ahanging(query: str) -> list[str]:
-        await asyncio.sleep(60)
+        await asyncio.sleep(3_600)
         return ["too late"]
 
-    start = time.perf_counter()
     result = gathered(hanging, ahanging, good, awaited=awaited, timeout=0.3)
 
-    assert time.perf_counter() - start < 3
     assert result.names == ("custom_packets", "good")
     assert [str(failure) for failure in result.failures] == [
         "hanging: TimeoutError: no answer within 0.3 s (after 0.30 s)",
@@ -200,23 +198,15 @@ async def test_an_asynchronous_source_is_asked_in_a_synchronous_build_inside_a_r
 
 
 async def test_a_synchronous_source_does_not_block_the_loop():
-    beats = 0
-
-    async def heartbeat() -> None:
-        nonlocal beats
-        while True:
-            await asyncio.sleep(0.01)
-            beats += 1
+    beat = threading.Event()
 
     def slow(query: str) -> list[str]:
-        time.sleep(0.3)
-        return ["slow"]
+        return ["after the loop"] if beat.wait(10) else ["without the loop"]
 
-    beating = asyncio.create_task(heartbeat())
-    await agather(REQUEST, sources=[as_source(slow)])
-    beating.cancel()
+    asyncio.get_running_loop().call_later(0.05, beat.set)
+    result = await agather(REQUEST, sources=[as_source(slow)])
 
-    assert beats >= 5
+    assert [packet.content for packet in result.packets] == ["mine", "after the loop"]
 
 
 async def test_of_two_ways_the_awaited_build_takes_the_asynchronous_one():

@@ -2,7 +2,6 @@
 
 import math
 import os
-import time
 
 import pytest
 import regex
@@ -260,17 +259,15 @@ def test_a_part_of_the_best_sentence_comes_before_others_that_fit_whole():
     assert shorten(text, "Do fish swim?", 20, CHARACTERS) == "… Fish swim …"
 
 
+@pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "text",
     ["QUJDREVG+/" * 40_000, "\n" * 400_000, "word " * 80_000, "数据分析" * 100_000, "The cat sat. " * 30_000],
     ids=["base64", "newlines", "no sentence end", "no spaces", "sentences"],
 )
-def test_time_grows_with_the_length_only(text: str):
-    def seconds(part: str) -> float:
-        start = time.process_time()
-        shorten(part, "the cat", 100, NOT_ADDITIVE)
-        return time.process_time() - start
+def test_a_very_long_text_is_shortened(text: str):
+    """Work that grew with the square of the length would not end within the timeout."""
+    short = shorten(text, "the cat", 100, NOT_ADDITIVE)
 
-    tenth, whole = seconds(text[: len(text) // 10]), seconds(text)
-
-    assert whole < 30 * tenth + 0.5
+    assert NOT_ADDITIVE.count(short) <= 100
+    assert bool(short) == bool(text.strip())

@@ -1,8 +1,7 @@
 """Memories as sources, and a memory block: read whole, in time, and without blocking anyone."""
 
 import asyncio
-import itertools
-import time
+import threading
 from typing import Any
 
 import pytest
@@ -50,6 +49,18 @@ async def remembering():
     yield make
     for memory in memories:
         await memory.sql_store._async_engine.dispose()
+
+
+def on_the_loop() -> threading.Event:
+    """What the event loop will set if it gets to run."""
+    beat = threading.Event()
+    asyncio.get_running_loop().call_later(0.05, beat.set)
+    return beat
+
+
+def wait(beat: threading.Event) -> None:
+    if not beat.wait(10):
+        raise TimeoutError("nothing else ran in the meantime")
 
 
 def many(count: int) -> list[ChatMessage]:
@@ -162,30 +173,21 @@ def test_ten_first_calls_from_ten_threads_all_succeed(remembering):
     assert context.failures == ()
 
 
-def test_twenty_thousand_messages_are_read_in_the_time_of_reading_a_list():
+@pytest.mark.timeout(60)
+def test_twenty_thousand_messages_of_a_buffer_are_read_without_its_get_which_takes_over_half_an_hour():
     memory = ChatMemoryBuffer.from_defaults(chat_history=many(20_000))
-    start = time.perf_counter()
 
-    messages = read_memory(memory)
-
-    assert len(messages) == 20_000
-    assert time.perf_counter() - start < 0.5  # get() takes over half an hour
+    assert len(read_memory(memory)) == 20_000
 
 
-async def test_twenty_thousand_messages_of_a_database_take_as_long_as_the_database_takes(remembering):
+@pytest.mark.timeout(120)
+async def test_twenty_thousand_messages_of_a_database_are_read(remembering):
     memory = remembering(session_id="long")
     await aread_memory(memory)
     for start in range(0, 20_000, 5_000):
         await memory.sql_store.add_messages("long", many(20_000)[start : start + 5_000])
-    clock = time.perf_counter()
-    listed = await memory.aget_all()
-    of_the_database = time.perf_counter() - clock
-    clock = time.perf_counter()
 
-    messages = await aread_memory(memory)
-
-    assert len(messages) == len(listed) == 20_000
-    assert time.perf_counter() - clock < 2 * of_the_database + 0.5
+    assert len(await aread_memory(memory)) == 20_000
 
 
 async def test_reading_works_inside_a_running_loop_in_both_ways(remembering):
@@ -391,19 +393,19 @@ def test_no_turn_is_torn_from_what_it_belongs_to_whatever_the_budget():
 
 
 class _Retriever(BaseRetriever):
-    def __init__(self, nodes: list[NodeWithScore], seconds: float = 0.0) -> None:
+    def __init__(self, nodes: list[NodeWithScore], *, after: threading.Event | None = None) -> None:
         super().__init__()
-        self.nodes, self.seconds = nodes, seconds
+        self.nodes, self.after = nodes, after
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        time.sleep(self.seconds)
+        if self.after is not None:
+            wait(self.after)
         return self.nodes
 
 
 class _AsyncRetriever(_Retriever):
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        await asyncio.sleep(self.seconds)
-        return self.nodes
+        return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
 NODES = [
@@ -448,43 +450,26 @@ def test_a_fusion_retriever_and_its_tiny_scores_lose_nothing():
 
 @pytest.mark.parametrize("kind", [_Retriever, _AsyncRetriever])
 async def test_a_slow_retriever_does_not_block_the_event_loop(kind: type[_Retriever]):
-    beats: list[float] = []
+    source = retriever_source(kind(NODES, after=on_the_loop()))
 
-    async def heart() -> None:
-        while True:
-            beats.append(time.perf_counter())
-            await asyncio.sleep(0.01)
+    context = await ContextBuilder(sources=[source], token_counter=len).abuild("Do fish swim?")
 
-    beating = asyncio.create_task(heart())
-    builder = ContextBuilder(sources=[retriever_source(kind(NODES, seconds=0.6))], token_counter=len)
-    await builder.abuild("Do fish swim?")
-    beating.cancel()
-
-    assert beats[-1] - beats[0] > 0.5
-    assert max(later - earlier for earlier, later in itertools.pairwise(beats)) < 0.3
+    assert context.failures == ()
+    assert len(context.kept) == 1
 
 
 async def test_a_slow_memory_does_not_block_the_event_loop():
+    beat = on_the_loop()
+
     class _Slow(ChatMemoryBuffer):
         def get_all(self) -> list[ChatMessage]:
-            time.sleep(0.6)
+            wait(beat)
             return super().get_all()
 
         async def aget_all(self) -> list[ChatMessage]:
             return await asyncio.to_thread(self.get_all)
 
-    beats: list[float] = []
-
-    async def heart() -> None:
-        while True:
-            beats.append(time.perf_counter())
-            await asyncio.sleep(0.01)
-
-    beating = asyncio.create_task(heart())
-    await aread_memory(_Slow.from_defaults(chat_history=TALK))
-    beating.cancel()
-
-    assert max(later - earlier for earlier, later in itertools.pairwise(beats)) < 0.3
+    assert len(await aread_memory(_Slow.from_defaults(chat_history=TALK))) == len(TALK)
 
 
 def test_what_is_no_retriever_is_refused():
