@@ -457,14 +457,13 @@ async def test_abuild_runs_a_generator_in_the_thread_of_the_caller():
 async def test_a_cancelled_abuild_ends_at_once():
     waiting = Waiting()
 
-    start = time.perf_counter()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(
             builder(relevance=waiting).abuild("pandas?", conversation_history=HISTORY), timeout=0.1
         )
 
-    assert time.perf_counter() - start < 2
     assert waiting.started.is_set()
+    assert waiting.seen == []  # it is still at work
     waiting.released.set()
 
 
@@ -674,3 +673,20 @@ def test_what_fills_the_budget_to_the_last_token_makes_no_room_for_what_is_small
     wanted = built(5_000, *best)
 
     assert built(wanted.tokens, *best, small).text == wanted.text
+
+
+@pytest.mark.parametrize("max_tokens", range(370, 420, 7))
+def test_what_was_found_to_fit_whole_stands_whole_beside_two_that_are_shortened(max_tokens: int):
+    """Each entry has its own separator, which leaves a shortened one that much less."""
+    long = [
+        ContextPacket(sentence * 60, relevance_score=relevance, kind="evidence")
+        for sentence, relevance in (("Fish swim in sea one. ", 0.9), ("Fish jump in river two. ", 0.8))
+    ]
+    short = ContextPacket("x" * 60, relevance_score=0.7, kind="evidence")
+    config = ContextConfig(max_tokens=max_tokens, reserve_ratio=0, message_overhead=0, snippet_share=0.3)
+
+    context = ContextBuilder(config=config, token_counter=len).build(
+        "Do fish swim?", custom_packets=[*long, short]
+    )
+
+    assert [verdict.packet for verdict in context.kept] == [short]

@@ -37,6 +37,18 @@ def test_the_text_is_the_passages_alone_and_the_whole_budget_is_theirs():
     assert [verdict.packet for verdict in context.kept] == packets
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_passages_that_fill_the_budget_to_the_last_token_are_kept_whole(count: int):
+    """The last one needs no separator."""
+    packets = [evidence(letter * 30, 0.9) for letter in "abc"[:count]]
+    exact = 30 * count + 2 * (count - 1)
+
+    context = packed(packets, max_tokens=exact)
+
+    assert context.tokens == exact
+    assert [verdict.text for verdict in context.kept] == [packet.content for packet in packets]
+
+
 def test_no_room_is_kept_for_headings_that_passages_do_not_have():
     """The second one fits, so the third, which is smaller and worth less, does not take its place."""
     packets = [evidence("a" * 49, 0.9), evidence("b" * 49, 0.8), evidence("c" * 20, 0.7)]

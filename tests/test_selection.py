@@ -25,6 +25,7 @@ from packline import (
 from packline.filling import LEAST_SNIPPET
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
+LEAST = LEAST_SNIPPET + 1  # with its separator, a line break
 PLENTY = 1_000_000
 
 
@@ -482,9 +483,9 @@ def test_a_packet_longer_than_the_budget_gets_a_share_of_it():
 def test_of_a_small_budget_it_gets_as_much_as_says_something():
     best, others = packet("x" * 5_000, 0.9), [packet(letter * 29, 0.5) for letter in "abc"]
 
-    assert limits(choose(best, *others, budget=100)) == [("x", LEAST_SNIPPET + 8), ("a", None), ("b", None)]
-    assert limits(choose(best, budget=LEAST_SNIPPET)) == [("x", LEAST_SNIPPET)]
-    assert limits(choose(best, budget=LEAST_SNIPPET - 1)) == []
+    assert limits(choose(best, *others, budget=100)) == [("x", LEAST + 7), ("a", None), ("b", None)]
+    assert limits(choose(best, budget=LEAST)) == [("x", LEAST)]
+    assert limits(choose(best, budget=LEAST - 1)) == []
     assert limits(choose(best, *others, budget=100, snippet_share=0)) == [
         ("a", None),
         ("b", None),
@@ -505,10 +506,8 @@ def test_what_is_left_goes_to_the_best_of_those_that_did_not_fit():
 
 
 def test_but_not_where_that_would_be_a_stub():
-    least = LEAST_SNIPPET - 1
-
-    assert len(choose(packet("a" * 299, 0.9), packet("b" * 99, 0.8), budget=300 + least).kept) == 1
-    assert len(choose(packet("a" * 299, 0.9), packet("b" * 99, 0.8), budget=301 + least).kept) == 2
+    assert len(choose(packet("a" * 299, 0.9), packet("b" * 99, 0.8), budget=299 + LEAST).kept) == 1
+    assert len(choose(packet("a" * 299, 0.9), packet("b" * 99, 0.8), budget=300 + LEAST).kept) == 2
 
 
 def test_what_is_left_goes_to_one_of_which_a_quarter_can_stand_where_there_is_one():
@@ -676,7 +675,7 @@ def test_every_packet_is_in_exactly_one_place_and_the_kept_ones_fit(
         assert verdict.packet.content.strip()
         assert verdict.reason in (Reason.SELECTED, Reason.RECENT_TURN, Reason.STATE)
         assert verdict.reason is not Reason.SELECTED or (verdict.relevance or 0.0) >= least
-        assert verdict.limit is None or (compressing and verdict.limit >= LEAST_SNIPPET)
+        assert verdict.limit is None or (compressing and verdict.limit >= LEAST)
     merged = [p for v in selection.kept for p in v.merged]
     doubles = [v.packet for v in selection.dropped if v.reason is Reason.DUPLICATE]
     assert sorted(map(id, merged)) == sorted(map(id, doubles))

@@ -83,7 +83,7 @@ class Filling:
             if self.config.enable_compression or tokens - limit <= self.left:
                 more = min(tokens - limit, self.left)
                 limit, self.left = limit + more, self.left - more
-            stands = limit >= min(tokens, LEAST_SNIPPET)
+            stands = limit >= min(tokens, self._least(verdict.packet))
             if not stands:
                 self.left += limit
             self.state[place] = dataclasses.replace(
@@ -100,7 +100,9 @@ class Filling:
                 continue
             tokens = self._counted(row)
             limit = None if tokens <= share else share
-            if limit is not None and (not self.config.enable_compression or limit < LEAST_SNIPPET):
+            if limit is not None and (
+                not self.config.enable_compression or limit < self._least(self.pool.packets[row])
+            ):
                 return
             self._keep(row, Reason.RECENT_TURN, tokens, limit)
             share -= tokens
@@ -139,7 +141,7 @@ class Filling:
             limit = min(self.left, self._snippet(row))
         covered = self.said.covered(packet.content) if merging and tokens <= self.budget else ()
         room = self.left + sum(self.kept[other].taken for other in covered)
-        if (tokens if limit is None else limit) > room or (limit is not None and limit < self._least(row)):
+        if (tokens if limit is None else limit) > room or (limit is not None and limit < self._least(packet)):
             self.misses.append(row)
             return
         for other in covered:  # it says all that these say, and more
@@ -184,7 +186,7 @@ class Filling:
         """
         if not self.config.enable_compression or not self.config.snippet_share:
             return
-        fitting = [row for row in self.misses if self.left >= self._least(row)]
+        fitting = [row for row in self.misses if self.left >= self._least(self.pool.packets[row])]
         large = [row for row in fitting if self.left >= self.tokens[row] // 4]
         for row in (large or fitting)[:1]:
             self._keep(row, Reason.SELECTED, self.tokens[row], self.left)
@@ -192,11 +194,13 @@ class Filling:
     def _snippet(self, row: int) -> int:
         """Tokens that a packet too long for the budget may take: of a small budget, what says something."""
         share = self.config.snippet_share
-        return max(int(share * self.budget), self._least(row)) if share else 0
+        return max(int(share * self.budget), self._least(self.pool.packets[row])) if share else 0
 
-    def _least(self, row: int) -> int:
-        """Tokens in which something of the packet can be said, its head included."""
-        return LEAST_SNIPPET + self.counter.count(self.config.template.head(self.pool.packets[row]))
+    def _least(self, packet: ContextPacket) -> int:
+        """Tokens in which something of the packet can be said, its head and separator included."""
+        template = self.config.template
+        around = template.head(packet), template.section_of(packet.kind).separator
+        return LEAST_SNIPPET + sum(map(self.counter.count, around))
 
     def _keep(self, row: int, reason: Reason, tokens: int, limit: int | None) -> None:
         self.kept[row] = _Kept(reason, tokens, limit)

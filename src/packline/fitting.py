@@ -59,8 +59,10 @@ class Fitting:
         self._check_fixed()
         for part in self.draft.sections:
             for verdict in part.verdicts:
-                if verdict.limit is not None and self._cost(verdict) > verdict.limit:
-                    yield from self._shorten(verdict, verdict.limit)
+                if verdict.limit is not None:
+                    limit = verdict.limit - self.counter.count(part.section.separator)
+                    if self._cost(verdict) > limit:
+                        yield from self._shorten(verdict, limit)
         while (over := self._tokens(self.draft) - self.limit) > 0:
             verdict = self._least_valuable()
             yield from self._shorten(verdict, self._cost(verdict) - over)

@@ -87,7 +87,7 @@ def select(gathered: Gathered, *, relevance: Relevance, counter: Counter, config
     pool = score(gathered, relevance, config)
     kinds = {*map(_KIND, request.state), *map(_KIND, pool.packets)}
     needed = fixed.tokens(counter, overhead=config.message_overhead) + _headings(kinds, counter, config)
-    budget = max(0, max_tokens - max(reserve, needed))
+    budget = max(0, max_tokens - (max(reserve, needed) if reserve else needed))
     filling = Filling(pool, counter, config, budget)
     filling.keep_state(request.state)
     filling.keep_recent(len(request.history))
