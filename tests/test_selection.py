@@ -321,6 +321,13 @@ LONG = (
     "The quarterly meeting of the data team takes place in the large room on the second floor of the main "
     "building"
 )
+REPORT = (
+    f"{LONG}. Whoever cannot come is asked to read the minutes, which are sent to all on the day after it."
+)
+ANSWER = (
+    "The heating in that room has been out of order since the first cold night of the year, so that all "
+    "had better bring a warm coat and a hot drink until the landlord has sent somebody who can repair it."
+)
 
 
 def test_what_says_the_same_is_merged_into_the_best_and_its_sources_are_kept():
@@ -382,6 +389,25 @@ def test_what_is_too_long_for_the_whole_budget_is_counted_once_and_its_wording_i
 
     assert read == [50, 5_000, 50]  # `choose` measures the fixed parts first, with room for all
     assert {text for text in spy.texts if len(text) > 400} == {"x" * 5_000}
+
+
+def test_what_says_all_of_a_better_one_takes_its_place_only_if_it_says_little_else():
+    """Else whoever copies a text and adds to it would drive the original out."""
+    original, little = packet(REPORT, 0.9), packet(f"{REPORT} It ends at 10:45.", 0.8)
+    much = packet(f"{REPORT} {ANSWER}", 0.8)
+
+    assert kept(choose(original, little)) == [little.content]
+    assert kept(choose(original, much)) == [REPORT, much.content]
+    assert kept(choose(packet(REPORT, 0.7), much)) == [much.content]
+
+
+def test_several_that_make_up_most_of_a_text_are_kept_as_that_one():
+    parts = [packet(REPORT, 0.9), packet(ANSWER, 0.8)]
+    whole = packet(f"{REPORT} {ANSWER}", 0.7)
+
+    selection = choose(*parts, whole)
+
+    assert [(v.packet, v.merged) for v in selection.kept] == [(whole, tuple(parts))]
 
 
 def test_duplicates_may_be_kept():

@@ -19,6 +19,9 @@ __all__ = ["is_equal", "says"]
 LONG = 250
 """Runs of words from which on a text is long."""
 
+MUCH_LONGER = 4 / 3
+"""A text that is more than so many times longer has something else to say, and may say it amid the other."""
+
 # Words that turn a statement into another one though much else is added: negations, written-out numbers.
 _PIVOTAL = """
     no not never none neither nor without cannot nicht kein keine nie ne pas jamais sans non nunca sin jamás
@@ -46,13 +49,19 @@ def says(kept: Wording, new: Wording) -> bool:
     (True, False)
     """
     return (
-        all(before in kept.links or after in kept.links for before, after in new.facts)
+        (len(kept.words) <= MUCH_LONGER * len(new.words) or _joined(new) in _joined(kept))
+        and all(before in kept.links or after in kept.links for before, after in new.facts)
         and len(new.runs - kept.runs) <= new.spare
         and all(
             not difference.negates if len(new.runs) > LONG else difference.is_form
             for difference in (_Difference(gap, new, kept) for gap in gaps(new.words, kept.words))
         )
     )
+
+
+def _joined(text: Wording) -> str:
+    """The text without white space, as which it is found within another one."""
+    return text.plain.replace(" ", "")
 
 
 def is_equal(kept: Wording, new: Wording) -> bool:

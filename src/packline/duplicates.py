@@ -26,8 +26,11 @@ class Duplicates(Generic[K]):
     their facts stands there beside the same neighbour, and, word by word, the two differ in their form only:
     in punctuation, in markup, in a sentence before or after the text, in a cut-off end. Other words in the
     place of words are another statement, whatever they are; in a text of more than 250 runs only where they
-    negate. Reading a text takes time in proportion to its length; only kept texts that share its rarest fact,
-    or its rarest wording, are compared.
+    negate. A text that is longer by more than a third must have the other one in one piece: what it has
+    within that may turn it, as an instruction hidden in a copy does.
+
+    Reading a text takes time in proportion to its length; only kept texts that share its rarest fact, or its
+    rarest wording, are compared.
 
     >>> kept = Duplicates[str]()
     >>> kept.add("a", "The meeting starts at 9:30.")

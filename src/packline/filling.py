@@ -26,6 +26,7 @@ from packline.verdict import Dropped, Pool, Reason, Verdict
 __all__ = ["LEAST_SNIPPET", "Filling"]
 
 LEAST_SNIPPET = 32  # tokens: less than this says nothing
+_MOSTLY = 0.7  # of a text: one that repeats less of others has something of its own to say
 _MISSES = 16  # candidates that may fail to fit, beyond as many as are kept, before the filling ends
 
 
@@ -139,7 +140,7 @@ class Filling:
         limit = None
         if tokens > self.budget and self.config.enable_compression:  # it could never stand whole
             limit = min(self.left, self._snippet(row))
-        covered = self.said.covered(packet.content) if merging and tokens <= self.budget else ()
+        covered = self._covered(row) if merging and tokens <= self.budget else ()
         room = self.left + sum(self.kept[other].taken for other in covered)
         if (tokens if limit is None else limit) > room or (limit is not None and limit < self._least(packet)):
             self.misses.append(row)
@@ -166,6 +167,15 @@ class Filling:
         if len(content) > self.budget and self._counted(row) > self.budget:
             return None
         return self.said.find(content)
+
+    def _covered(self, row: int) -> tuple[int, ...]:
+        """The kept packets that this one takes the place of: it says all that they say, and not much else.
+
+        Otherwise whoever copies a text and adds to it would drive the original out.
+        """
+        covered = self.said.covered(self.pool.packets[row].content)
+        repeated = sum(self.tokens[other] for other in covered)
+        return covered if repeated >= _MOSTLY * self._counted(row) else ()
 
     def _merge(self, packet: ContextPacket, row: int, *, into: int) -> None:
         self.reasons[row] = Reason.DUPLICATE
