@@ -481,3 +481,32 @@ def test_a_question_of_function_words_alone_goes_by_them():
     pool = evidence("It was he.", "Tea at nine.")
 
     assert Lexical().scores("Who was it?", pool).argmax() == 0
+
+
+ABOUT_FISH = evidence(*["Salmon swim up the river to spawn.", "Herring are caught at night."] * 6)
+HOW = "Please answer as precisely as you can; list every source that supports it, each with an explanation."
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        f"{HOW} Where do salmon spawn?",
+        f"Where do salmon spawn?\n{HOW}",
+        f"{HOW}\n\nQuestion: where do salmon spawn",
+    ],
+)
+def test_how_a_question_is_to_be_answered_makes_no_text_less_relevant(question: str):
+    bare = Lexical().scores("Where do salmon spawn?", ABOUT_FISH)
+
+    assert (Lexical().scores(question, ABOUT_FISH) >= 0.9 * bare).all()
+
+
+def test_a_question_of_several_parts_that_are_all_about_something_else_finds_little():
+    assert Lexical().scores(f"{HOW} Which tax form is due in spring?", ABOUT_FISH).max() < 0.05
+
+
+@pytest.mark.parametrize("aside", ["Salmon!", "1.2.3: salmon;", "To be or not to be, salmon: that is it."])
+def test_a_part_of_one_word_says_nothing_by_itself(aside: str):
+    tax = "Which tax form is due when somebody has moved to another country within the year?"
+
+    assert 0 < Lexical().scores(f"{aside} {tax}", ABOUT_FISH).max() < 0.3

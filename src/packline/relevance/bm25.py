@@ -36,6 +36,10 @@ GRAMMAR = 0.1
 MANY, OFTEN = 1_000, 0.1
 """In so many texts, a function word that occurs in more than this share of them is not looked for."""
 
+LEAST = 2
+"""Words beside function words by which a part of a question says something by itself."""
+
+_BETWEEN_PARTS = regex.compile(r"[.!?:;\n。！？：；]+")
 _CODE = regex.compile(r"\p{N}+(?:[.:/_-]\p{N}+)+")
 
 Weights: TypeAlias = NDArray[np.float64]
@@ -46,7 +50,9 @@ class Matches(NamedTuple):
 
     Attributes:
         scores: One for each text, 0 where no word is found.
-        share: Of the question's words, weighed by rarity, the share that the best text has, in [0, 1].
+        share: Of the question's words, weighed by rarity, the share that the best text has, in [0, 1]. Of
+            a question of several sentences or clauses, that of the one that is found best: how to answer, or
+            what went before, stands in no text.
     """
 
     scores: Weights
@@ -68,8 +74,12 @@ def bm25(question: str, pool: Pool) -> Matches:
     codes, together = _codes(question, index)
     exact = _joined(index.counts([[word] for word in asked]), together, len(asked))
     by_word, _ = _weighed(exact, [*asked, *codes], norm)
-    by_stem, share = _weighed(_joined(index.counts(alike), together, len(stems)), [*stems, *codes], norm)
-    return Matches((by_word + by_stem) / 2, share)
+    found = _joined(index.counts(alike), together, len(stems))
+    by_stem, weight = _weighed(found, [*stems, *codes], norm)
+    parts = [[place for place, stem in enumerate(stems) if stem in part] for part in _parts(question)]
+    return Matches(
+        (by_word + by_stem) / 2, _share(found, weight, [[*range(len(weight))], *filter(None, parts)])
+    )
 
 
 def _joined(first: Counts, second: Counts, groups: int) -> Counts:
@@ -108,8 +118,26 @@ def _codes(question: str, index: WordIndex) -> tuple[list[str], Counts]:
     return list(pairs), Counts(texts, held, np.ones_like(held))
 
 
-def _weighed(found: Counts, names: list[str], norm: Weights) -> tuple[Weights, float]:
-    """The score of each text, and the share of the words' weight that the best text has."""
+def _parts(question: str) -> list[frozenset[str]]:
+    """The stems of each of several parts of a question that says something by itself."""
+    parts = [frozenset(words(part)) for part in _BETWEEN_PARTS.split(question)]
+    telling = [part for part in parts if len(part - function_words(part)) >= LEAST]
+    return [frozenset(map(_stem, part)) for part in telling] if len(parts) > 1 else []
+
+
+def _share(found: Counts, weight: Weights, parts: list[list[int]]) -> float:
+    """Of the weight of a part's words, the share that the best text has; the largest of all parts."""
+    starts = np.searchsorted(found.groups, np.arange(len(weight) + 1))
+    best = 0.0
+    for part in parts:
+        texts = np.concatenate([found.texts[starts[group] : starts[group + 1]] for group in part])
+        has = np.bincount(texts, np.repeat(weight[part], np.diff(starts)[part]), minlength=1)
+        best = max(best, float(has.max() / weight[part].sum()))
+    return min(best, 1.0)
+
+
+def _weighed(found: Counts, names: list[str], norm: Weights) -> tuple[Weights, Weights]:
+    """The score of each text, and what each word weighs of what is asked."""
     texts = len(norm)
     containing = np.bincount(found.groups, minlength=len(names))
     weight = rarity(containing, texts)
@@ -120,8 +148,7 @@ def _weighed(found: Counts, names: list[str], norm: Weights) -> tuple[Weights, f
     scores: Weights = np.bincount(found.texts, gained, minlength=texts).astype(np.float64)
     # A few texts do not show what is rare in a language: the fewer, the more all words count alike.
     alike = (texts * weight + FEW * said) / (texts + FEW)
-    share = np.bincount(found.texts, alike[found.groups], minlength=texts).max() / alike.sum()
-    return scores, float(min(share, 1.0))
+    return scores, alike
 
 
 def _said(names: list[str], found: Weights) -> Weights:

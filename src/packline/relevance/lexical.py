@@ -20,7 +20,8 @@ class Lexical:
 
     The best packet gets the share of the question's words, weighed by rarity, that the best text has; the
     others get less, by the root of the proportion. So where nothing in a pool has to do with the question,
-    all scores are low.
+    all scores are low. Of a question of several sentences or clauses it is the share of the one that is
+    found best, since how to answer ("list all of them, with sources") stands in no text.
 
     Args:
         spread: How far relevance spreads from a packet to those that belong to it.
