@@ -510,3 +510,16 @@ def test_a_part_of_one_word_says_nothing_by_itself(aside: str):
     tax = "Which tax form is due when somebody has moved to another country within the year?"
 
     assert 0 < Lexical().scores(f"{aside} {tax}", ABOUT_FISH).max() < 0.3
+
+
+def test_how_a_question_is_to_be_answered_is_not_what_is_looked_for():
+    noise = evidence("Please list the source.", "She gave an explanation.", "Precise, but no answer.")
+    salmon = evidence("In autumn the salmon spawn in the lake.")
+
+    assert Lexical().scores(f"{HOW} Where do salmon spawn?", [*noise, *salmon]).argmax() == 3
+
+
+def test_each_of_two_questions_in_one_finds_its_answer():
+    scores = Lexical().scores("Where do salmon spawn? When are herring caught?", ABOUT_FISH)
+
+    assert (scores > 0.9).all()

@@ -7,12 +7,15 @@ that words which stand everywhere weigh next to nothing. Function words ("which"
 others, since a small pool does not show how common they are. Half of the score counts exact words, half
 counts words with the same first five characters, a stemmer for any language ("painting" finds "painted").
 Numbers of a version, a date or an address ("2.3.1") count once more for each two that stand side by side.
+Where a question has several sentences or clauses, the words of each count as much as the text that has most
+of it has of it, beside the one that is found best: how to answer, or what went before, stands in no text.
 The characters and pairs that stand for words in scripts without spaces keep their plain idf: half of all
 pairs straddle two words, so that their rarity says less.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -25,6 +28,7 @@ from packline.relevance.phrases import texts_with
 from packline.relevance.pool import Pool
 from packline.relevance.rarity import rarity
 from packline.relevance.words import Counts, WordIndex, is_gram, words
+from packline.sentences import sentences
 
 __all__ = ["Matches", "bm25"]
 
@@ -36,10 +40,10 @@ GRAMMAR = 0.1
 MANY, OFTEN = 1_000, 0.1
 """In so many texts, a function word that occurs in more than this share of them is not looked for."""
 
-LEAST = 2
-"""Words beside function words by which a part of a question says something by itself."""
+TELLING = 2
+"""Words beside function words by which a clause of a question says something by itself."""
 
-_BETWEEN_PARTS = regex.compile(r"[.!?:;\n。！？：；]+")
+_BETWEEN_CLAUSES = regex.compile(r"[:;]\s|[：；]")
 _CODE = regex.compile(r"\p{N}+(?:[.:/_-]\p{N}+)+")
 
 Weights: TypeAlias = NDArray[np.float64]
@@ -50,9 +54,8 @@ class Matches(NamedTuple):
 
     Attributes:
         scores: One for each text, 0 where no word is found.
-        share: Of the question's words, weighed by rarity, the share that the best text has, in [0, 1]. Of
-            a question of several sentences or clauses, that of the one that is found best: how to answer, or
-            what went before, stands in no text.
+        share: Of the question's words, weighed by rarity, the share that the best text has, in [0, 1]; of
+            several sentences or clauses, that of the one that is found best.
     """
 
     scores: Weights
@@ -73,13 +76,14 @@ def bm25(question: str, pool: Pool) -> Matches:
     alike = [[*dict.fromkeys([*held, *_words_of(stem, index)])] for stem, held in stems.items()]
     codes, together = _codes(question, index)
     exact = _joined(index.counts([[word] for word in asked]), together, len(asked))
-    by_word, _ = _weighed(exact, [*asked, *codes], norm)
     found = _joined(index.counts(alike), together, len(stems))
-    by_stem, weight = _weighed(found, [*stems, *codes], norm)
-    parts = [[place for place, stem in enumerate(stems) if stem in part] for part in _parts(question)]
-    return Matches(
-        (by_word + by_stem) / 2, _share(found, weight, [[*range(len(weight))], *filter(None, parts)])
-    )
+    of_word, _ = _weights(exact, [*asked, *codes], len(index))
+    of_stem, of_asked = _weights(found, [*stems, *codes], len(index))
+    counts, share = _counting(question, stems, found, of_asked)
+    place = {stem: number for number, stem in enumerate(stems)}
+    of_word *= counts[[*(place[_stem(word)] for word in asked), *range(len(stems), len(counts))]]
+    by_word, by_stem = _scores(exact, of_word, norm), _scores(found, of_stem * counts, norm)
+    return Matches((by_word + by_stem) / 2, share)
 
 
 def _joined(first: Counts, second: Counts, groups: int) -> Counts:
@@ -118,37 +122,56 @@ def _codes(question: str, index: WordIndex) -> tuple[list[str], Counts]:
     return list(pairs), Counts(texts, held, np.ones_like(held))
 
 
-def _parts(question: str) -> list[frozenset[str]]:
-    """The stems of each of several parts of a question that says something by itself."""
-    parts = [frozenset(words(part)) for part in _BETWEEN_PARTS.split(question)]
-    telling = [part for part in parts if len(part - function_words(part)) >= LEAST]
-    return [frozenset(map(_stem, part)) for part in telling] if len(parts) > 1 else []
+def _counting(question: str, stems: Iterable[str], found: Counts, weight: Weights) -> tuple[Weights, float]:
+    """How much each word counts, and the share of what is asked that the best text has.
+
+    The words of a sentence or clause count as much as the text that has most of it has of it, as a share of
+    the same of the clause that is found best; a word of several as in the best of them, and others in full.
+    """
+    counts = np.ones(len(weight))
+    clauses = _clauses(question, {stem: place for place, stem in enumerate(stems)})
+    shares = [_share(found, weight, clause) for clause in clauses]
+    best = max(shares, default=0.0)
+    if best > 0:
+        counts[[place for clause in clauses for place in clause]] = 0.0
+        for clause, share in zip(clauses, shares, strict=True):
+            counts[clause] = np.maximum(counts[clause], share / best)
+    return counts, max(best, _share(found, weight, [*range(len(weight))]))
 
 
-def _share(found: Counts, weight: Weights, parts: list[list[int]]) -> float:
-    """Of the weight of a part's words, the share that the best text has; the largest of all parts."""
-    starts = np.searchsorted(found.groups, np.arange(len(weight) + 1))
-    best = 0.0
-    for part in parts:
-        texts = np.concatenate([found.texts[starts[group] : starts[group + 1]] for group in part])
-        has = np.bincount(texts, np.repeat(weight[part], np.diff(starts)[part]), minlength=1)
-        best = max(best, float(has.max() / weight[part].sum()))
-    return min(best, 1.0)
+def _clauses(question: str, places: Mapping[str, int]) -> list[list[int]]:
+    """The stems, by their places, of each sentence or clause that says something by itself; of several."""
+    whole = [question[start:end] for start, end in sentences(question)]
+    parts = [frozenset(words(part)) for sentence in whole for part in _BETWEEN_CLAUSES.split(sentence)]
+    telling = [{*map(_stem, part)} for part in parts if len(part - function_words(part)) >= TELLING]
+    known = [sorted(places[stem] for stem in clause if stem in places) for clause in telling]
+    return [clause for clause in known if clause] if len(parts) > 1 else []
 
 
-def _weighed(found: Counts, names: list[str], norm: Weights) -> tuple[Weights, Weights]:
-    """The score of each text, and what each word weighs of what is asked."""
-    texts = len(norm)
+def _share(found: Counts, weight: Weights, clause: list[int]) -> float:
+    """Of the weight of some words, the share that the best text has, in [0, 1]."""
+    first, end = np.searchsorted(found.groups, clause), np.searchsorted(found.groups, clause, side="right")
+    texts = np.concatenate([found.texts[start:stop] for start, stop in zip(first, end, strict=True)])
+    has = np.bincount(texts, np.repeat(weight[clause], end - first), minlength=1)
+    return float(min(has.max() / weight[clause].sum(), 1.0))
+
+
+def _weights(found: Counts, names: list[str], texts: int) -> tuple[Weights, Weights]:
+    """What each word weighs in a score, and what it weighs of all that is asked."""
     containing = np.bincount(found.groups, minlength=len(names))
     weight = rarity(containing, texts)
     weight = np.where([is_gram(name) for name in names], weight, weight**2)
     said = _said(names, np.where(containing > 0, weight, 0.0))
     weight = weight * said
-    gained = found.counts / (found.counts + norm[found.texts]) * weight[found.groups]
-    scores: Weights = np.bincount(found.texts, gained, minlength=texts).astype(np.float64)
     # A few texts do not show what is rare in a language: the fewer, the more all words count alike.
-    alike = (texts * weight + FEW * said) / (texts + FEW)
-    return scores, alike
+    return weight, (texts * weight + FEW * said) / (texts + FEW)
+
+
+def _scores(found: Counts, weight: Weights, norm: Weights) -> Weights:
+    """The score of each text."""
+    gained = found.counts / (found.counts + norm[found.texts]) * weight[found.groups]
+    scores: Weights = np.bincount(found.texts, gained, minlength=len(norm)).astype(np.float64)
+    return scores
 
 
 def _said(names: list[str], found: Weights) -> Weights:
