@@ -11,6 +11,7 @@ o200k_base. Intervals are 95 % of a paired bootstrap over cases, of the differen
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,12 @@ BUDGETS = (512, 1_000, 2_000, 4_000)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)  # the "now" of sets without dates
 SETS = ("locomo", "musique", "dureader_zh", "qmsum_val", "hotpotqa", "cmrc2018_zh")
 
+PROMPT = (
+    "You answer what our customers ask. Read the passages below and answer in at most three sentences; where "
+    "they do not say it, say that you do not know, and never guess. Name the passage that each statement is "
+    "from.\n\nQuestion: {}\nAnswer:"
+)
+
 HEAD = (
     "| system | recall at 512 / 1000 / 2000 / 4000 | full at 2000 | against BM25 at 1000 | tokens |\n"
     "|---|---|---|---|---|"
@@ -52,6 +59,9 @@ def main() -> None:
     options.add_argument(
         "--systems", nargs="+", choices=list(systems()), help="some of them; all if not given"
     )
+    options.add_argument(
+        "--in-prompt", action="store_true", help="put each question into a prompt that says how to answer"
+    )
     options.add_argument("--jobs", type=at_least_1, default=1, help="systems that are measured side by side")
     options.add_argument("--plot", type=Path, help="where to draw recall over budget")
     chosen = options.parse_args()
@@ -59,7 +69,8 @@ def main() -> None:
     names = chosen.systems or list(systems())
     results: dict[str, dict[str, NDArray[np.float64]]] = {}
     with ProcessPoolExecutor(chosen.jobs) as jobs:
-        for title, cases in parts(chosen.data, chosen.sets, chosen.cases):
+        for title, bare in parts(chosen.data, chosen.sets, chosen.cases):
+            cases = [in_prompt(case) for case in bare] if chosen.in_prompt else bare
             print(f"\n### {title} ({len(cases)} cases)\n\n{HEAD}", flush=True)
             results[title] = {}
             for name, (recall, used) in zip(names, jobs.map(measured, names, repeat(cases)), strict=False):
@@ -74,6 +85,11 @@ def check_data(folder: Path) -> None:
     """End here where there are no question sets."""
     if not folder.is_dir():
         sys.exit(f"the question sets are not at {folder}: name their folder with --data")
+
+
+def in_prompt(case: Case) -> Case:
+    """The case with its question inside a prompt that says how to answer."""
+    return dataclasses.replace(case, question=PROMPT.format(case.question))
 
 
 def at_least_1(given: str) -> int:

@@ -394,7 +394,7 @@ def test_what_is_too_long_for_the_whole_budget_is_counted_once_and_its_wording_i
 def test_what_says_all_of_a_better_one_takes_its_place_only_if_it_says_little_else():
     """Else whoever copies a text and adds to it would drive the original out."""
     original, little = packet(REPORT, 0.9), packet(f"{REPORT} It ends at 10:45.", 0.8)
-    much = packet(f"{REPORT} {ANSWER}", 0.8)
+    much = packet(f"{REPORT} {ANSWER} {LONG}", 0.8)
 
     assert kept(choose(original, little)) == [little.content]
     assert kept(choose(original, much)) == [REPORT, much.content]

@@ -26,7 +26,7 @@ from packline.verdict import Dropped, Pool, Reason, Verdict
 __all__ = ["LEAST_SNIPPET", "Filling"]
 
 LEAST_SNIPPET = 32  # tokens: less than this says nothing
-_MOSTLY = 0.7  # of a text: one that repeats less of others has something of its own to say
+_MOSTLY = 0.5  # of a text: one that repeats less of others has more to say of its own
 _MISSES = 16  # candidates that may fail to fit, beyond as many as are kept, before the filling ends
 
 
