@@ -97,6 +97,30 @@ def test_what_stands_in_brackets_does_not_belong_to_a_title():
     assert titled > other
 
 
+@pytest.mark.parametrize("head", ["file: {}.txt\n", "source: part 1\npage: {}\n\n", "Title: "])
+def test_lines_of_metadata_before_a_title_are_not_taken_for_it(head: str):
+    texts = ["Brand\nA drama in verse.", "Calves\nA manual, with a brand.", "Poles\nA survey.", "Ice\nA map."]
+    passages = [head.format(number) + text for number, text in enumerate(texts)]
+
+    titled, other, *_ = scores("Who wrote Brand?", *passages)
+    untitled, as_before, *_ = scores("Who wrote Brand?", *passages, titled=0)
+
+    assert titled / other > untitled / as_before
+
+
+def test_a_line_with_a_colon_is_a_title_where_others_have_no_such_field():
+    passages = [
+        "Brand: a play\nA drama in verse.",
+        "Calves\nA brand is on them.",
+        "Poles\nA survey of a play.",
+    ]
+
+    titled, other, *_ = scores("Who wrote Brand, a play?", *passages)
+    untitled, as_before, *_ = scores("Who wrote Brand, a play?", *passages, titled=0)
+
+    assert titled / other > untitled / as_before
+
+
 def test_a_title_that_is_a_part_of_the_best_passage_s_title_is_not_mentioned_by_it():
     texts = ("Night Train\nA film by Les Bernstien.", "Night\nIt is dark.", "Train\nIt runs on rails.")
 
@@ -173,3 +197,21 @@ def test_every_text_that_holds_a_phrase_is_found_once():
         for place, phrase in enumerate(phrases)
         if f" {' '.join(phrase)} " in text
     }
+
+
+def test_a_title_in_the_metadata_is_one():
+    question = "Where did the director of Brand live?"
+    first = "Brand was directed by Raoul Walsh."
+    home = "He lived in a small house by the sea."
+
+    def home_of(metadata: dict[str, object]) -> float:
+        passages = [*evidence(first), ContextPacket(home, kind=Kind.EVIDENCE, metadata=metadata)]
+        return float(Lexical().scores(question, passages)[-1])
+
+    assert home_of({"title": "Raoul Walsh"}) > home_of({})
+    assert (
+        home_of({"title": None})
+        == home_of({"title": " "})
+        == home_of({"title": ["Raoul Walsh"]})
+        == home_of({})
+    )

@@ -9,9 +9,10 @@ from __future__ import annotations
 import operator
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,9 @@ _NAME_LENGTH = 3  # characters, from which on a word of a role names it alone
 
 _REMEMBERED = 256  # packets whose names are kept: the best ones are often the same
 
+_HEADS = 8  # lines that may be metadata
+_FIELD = regex.compile(r"([\p{L}_][\p{L}\p{N}_ -]{0,29}):\s")
+_TITLES = frozenset({"title", "titel", "titre", "título", "heading", "name", "标题", "標題", "タイトル"})
 _WHICH = regex.compile(r"\s*[(\[（【][^)\]）】]*[)\]）】]")  # "(album)": which of several of that title
 
 
@@ -126,24 +130,31 @@ class Pool:
 
     @cached_property
     def titles(self) -> Titles:
-        """The title of each packet outside the conversation: a short first line with more below it.
+        """The title of each packet outside the conversation: `metadata["title"]`, or a short first line.
 
-        What stands in brackets does not belong to it, unless nothing else does.
+        What stands in brackets does not belong to it, unless nothing else does. Lines of metadata that most
+        packets begin with ("file: a.txt") are no titles; the line below them may be one.
         """
         index = self.words
         packets: list[int] = []
         numbers: list[list[int]] = []
+        fields = self._fields
         for place, packet in enumerate(self.packets):
             if packet.kind is Kind.HISTORY:
                 continue
-            end = packet.content.find("\n", 0, TITLE_LENGTH + 1)
-            if end <= 0:
-                continue
-            line = packet.content[:end]
-            if known := sorted(set(index.known(words(_WHICH.sub("", line)) or words(line)))):
+            title = _title(packet, fields)
+            if known := sorted(set(index.known(words(_WHICH.sub("", title)) or words(title)))):
                 packets.append(place)
                 numbers.append(known)
         return Titles(packets, numbers, index)
+
+    @property
+    def _fields(self) -> set[str]:
+        """The fields that most packets with a title or metadata have at their head, but for titles."""
+        heads = [_heads(packet) for packet in self.packets if packet.kind is not Kind.HISTORY]
+        held = Counter(field for lines in heads for field in set(map(_field, lines)))
+        most = sum(map(bool, heads)) / 2
+        return {field for field, count in held.items() if count > most} - {"", *_TITLES}
 
     def names(self, place: int) -> dict[tuple[int, ...], float]:
         """The names that a packet mentions, as word numbers, and how much each is worth."""
@@ -226,3 +237,25 @@ def _paused(before: ContextPacket, packet: ContextPacket) -> bool:
     if first is None or second is None or first is second:
         return False
     return abs(second - first) > PAUSE
+
+
+def _heads(packet: ContextPacket) -> list[str]:
+    """The lines at the head of a packet that are short enough for a title and have more below them."""
+    heads = packet.content[: _HEADS * (TITLE_LENGTH + 1)].split("\n")[:_HEADS]
+    short = takewhile(lambda line: len(line) <= TITLE_LENGTH, heads if len(heads) == _HEADS else heads[:-1])
+    return [line for line in short if line.strip()]
+
+
+def _title(packet: ContextPacket, fields: Container[str]) -> str:
+    """The title of a packet, below the lines of such metadata `fields`; empty if it has none."""
+    given = packet.metadata.get("title")
+    if isinstance(given, str) and given.strip():
+        return given
+    line = next((line for line in _heads(packet) if _field(line) not in fields), "")
+    return line.partition(":")[2] if _field(line) in _TITLES else line
+
+
+def _field(line: str) -> str:
+    """The name of the field that a line of metadata gives, in lower case; empty for any other line."""
+    match = _FIELD.match(line)
+    return match[1].casefold() if match else ""

@@ -45,7 +45,8 @@ class Spread:
         speaker: Turns of a speaker whom the question names count so much more.
         dated: What is dated when the question says ("on 3 June", "in May 2023") counts so much more; less in
             proportion to the share of the dated packets that are: a year that fits them all tells nothing.
-        titled: Share of the best score that passages get whose title the question names.
+        titled: Share of the best score that passages get whose title the question names: `metadata["title"]`
+            or a short first line, below lines of metadata.
         linked: Share of its score that each of the eight best packets gives to passages whose title it
             mentions, less the further it is from the best.
         shared: Share of its score that each of them gives to packets that share a name with it, as rare as
