@@ -49,9 +49,9 @@ def says(kept: Wording, new: Wording) -> bool:
     (True, False)
     """
     return (
-        (len(kept.words) <= MUCH_LONGER * len(new.words) or _joined(new) in _joined(kept))
-        and all(before in kept.links or after in kept.links for before, after in new.facts)
+        all(before in kept.links or after in kept.links for before, after in new.facts)
         and len(new.runs - kept.runs) <= new.spare
+        and (len(kept.words) <= MUCH_LONGER * len(new.words) or _joined(new) in _joined(kept))
         and all(
             not difference.negates if len(new.runs) > LONG else difference.is_form
             for difference in (_Difference(gap, new, kept) for gap in gaps(new.words, kept.words))

@@ -87,6 +87,7 @@ def select(gathered: Gathered, *, relevance: Relevance, counter: Counter, config
     pool = score(gathered, relevance, config)
     kinds = {*map(_KIND, request.state), *map(_KIND, pool.packets)}
     needed = fixed.tokens(counter, overhead=config.message_overhead) + _headings(kinds, counter, config)
+    # Without a reserve less than nothing may be needed: the last entry goes without its separator.
     budget = max(0, max_tokens - (max(reserve, needed) if reserve else needed))
     filling = Filling(pool, counter, config, budget)
     filling.keep_state(request.state)

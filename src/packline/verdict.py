@@ -51,7 +51,7 @@ class Verdict:
         recency: In [0.1, 1]; None as above, and where it did not count for the score.
         score: What it was ranked by, in [0, 1]; None as above.
         tokens: What it costs in the prompt, its head and separator included; None if it was never counted.
-        limit: Tokens that it is to be shortened to; None if it is to stand whole.
+        limit: Tokens that it is to be shortened to, its separator included; None if it is to stand whole.
         shortened: The text that stands in the prompt in place of the packet's own; None if that stands whole.
         merged: Packets that say the same and were merged into this one.
     """

@@ -15,7 +15,7 @@ pairs straddle two words, so that their rarity says less.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -79,9 +79,9 @@ def bm25(question: str, pool: Pool) -> Matches:
     found = _joined(index.counts(alike), together, len(stems))
     of_word, _ = _weights(exact, [*asked, *codes], len(index))
     of_stem, of_asked = _weights(found, [*stems, *codes], len(index))
-    counts, share = _counting(question, stems, found, of_asked)
-    place = {stem: number for number, stem in enumerate(stems)}
-    of_word *= counts[[*(place[_stem(word)] for word in asked), *range(len(stems), len(counts))]]
+    places = {stem: place for place, stem in enumerate(stems)}
+    counts, share = _counting(question, places, found, of_asked)
+    of_word *= counts[[*(places[_stem(word)] for word in asked), *range(len(stems), len(counts))]]
     by_word, by_stem = _scores(exact, of_word, norm), _scores(found, of_stem * counts, norm)
     return Matches((by_word + by_stem) / 2, share)
 
@@ -122,14 +122,16 @@ def _codes(question: str, index: WordIndex) -> tuple[list[str], Counts]:
     return list(pairs), Counts(texts, held, np.ones_like(held))
 
 
-def _counting(question: str, stems: Iterable[str], found: Counts, weight: Weights) -> tuple[Weights, float]:
+def _counting(
+    question: str, places: Mapping[str, int], found: Counts, weight: Weights
+) -> tuple[Weights, float]:
     """How much each word counts, and the share of what is asked that the best text has.
 
     The words of a sentence or clause count as much as the text that has most of it has of it, as a share of
     the same of the clause that is found best; a word of several as in the best of them, and others in full.
     """
     counts = np.ones(len(weight))
-    clauses = _clauses(question, {stem: place for place, stem in enumerate(stems)})
+    clauses = _clauses(question, places)
     shares = [_share(found, weight, clause) for clause in clauses]
     best = max(shares, default=0.0)
     if best > 0:

@@ -138,23 +138,15 @@ class Pool:
         index = self.words
         packets: list[int] = []
         numbers: list[list[int]] = []
-        fields = self._fields
-        for place, packet in enumerate(self.packets):
-            if packet.kind is Kind.HISTORY:
-                continue
-            title = _title(packet, fields)
+        others = [place for place, packet in enumerate(self.packets) if packet.kind is not Kind.HISTORY]
+        heads = [_heads(self.packets[place].content) for place in others]
+        fields = _fields(heads)
+        for place, lines in zip(others, heads, strict=True):
+            title = _title(self.packets[place].metadata.get("title"), lines, fields)
             if known := sorted(set(index.known(words(_WHICH.sub("", title)) or words(title)))):
                 packets.append(place)
                 numbers.append(known)
         return Titles(packets, numbers, index)
-
-    @property
-    def _fields(self) -> set[str]:
-        """The fields that most packets with a title or metadata have at their head, but for titles."""
-        heads = [_heads(packet) for packet in self.packets if packet.kind is not Kind.HISTORY]
-        held = Counter(field for lines in heads for field in set(map(_field, lines)))
-        most = sum(map(bool, heads)) / 2
-        return {field for field, count in held.items() if count > most} - {"", *_TITLES}
 
     def names(self, place: int) -> dict[tuple[int, ...], float]:
         """The names that a packet mentions, as word numbers, and how much each is worth."""
@@ -239,19 +231,25 @@ def _paused(before: ContextPacket, packet: ContextPacket) -> bool:
     return abs(second - first) > PAUSE
 
 
-def _heads(packet: ContextPacket) -> list[str]:
-    """The lines at the head of a packet that are short enough for a title and have more below them."""
-    heads = packet.content[: _HEADS * (TITLE_LENGTH + 1)].split("\n")[:_HEADS]
+def _heads(content: str) -> list[str]:
+    """The lines at the head of a text that are short enough for a title and have more below them."""
+    heads = content[: _HEADS * (TITLE_LENGTH + 1)].split("\n")[:_HEADS]
     short = takewhile(lambda line: len(line) <= TITLE_LENGTH, heads if len(heads) == _HEADS else heads[:-1])
     return [line for line in short if line.strip()]
 
 
-def _title(packet: ContextPacket, fields: Container[str]) -> str:
-    """The title of a packet, below the lines of such metadata `fields`; empty if it has none."""
-    given = packet.metadata.get("title")
+def _fields(heads: Sequence[Sequence[str]]) -> set[str]:
+    """The fields of metadata that most texts with such lines at their head have there, but for titles."""
+    held = Counter(field for lines in heads for field in set(map(_field, lines)))
+    most = sum(map(bool, heads)) / 2
+    return {field for field, count in held.items() if count > most} - {"", *_TITLES}
+
+
+def _title(given: object, heads: Sequence[str], fields: Container[str]) -> str:
+    """What is `given`, if it is a title, or else the first line with none of these fields, or nothing."""
     if isinstance(given, str) and given.strip():
         return given
-    line = next((line for line in _heads(packet) if _field(line) not in fields), "")
+    line = next((line for line in heads if _field(line) not in fields), "")
     return line.partition(":")[2] if _field(line) in _TITLES else line
 
 
