@@ -402,8 +402,12 @@ def test_what_says_all_of_a_better_one_takes_its_place_only_if_it_says_little_el
 
 
 def test_several_that_make_up_most_of_a_text_are_kept_as_that_one():
-    parts = [packet(REPORT, 0.9), packet(ANSWER, 0.8)]
-    whole = packet(f"{REPORT} {ANSWER}", 0.7)
+    third = (
+        LONG.replace("quarterly meeting", "summer party").replace("large room", "garden")
+        + ", as it did before."
+    )
+    parts = [packet(REPORT, 0.9), packet(ANSWER, 0.8), packet(third, 0.75)]
+    whole = packet(f"{REPORT} {ANSWER} {third}", 0.7)
 
     selection = choose(*parts, whole)
 
